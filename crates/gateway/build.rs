@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
         };
         let (plain, tag) = (path.display().to_string(), tag(&content));
         list.push_str(&format!(
-            "    File {{ name: {name:?}, plain: include_bytes!({plain:?}), gzip: {gzip}, tag: {tag:?} }},\n"
+            "    ConsoleAsset {{ name: {name:?}, plain: include_bytes!({plain:?}), gzip: {gzip}, tag: {tag:?} }},\n"
         ));
     }
     list.push_str("]\n");

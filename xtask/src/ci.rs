@@ -1,72 +1,115 @@
-//! Everything a change must pass, in the order in which failures are cheapest to learn.
+//! What a change must pass: `./test` is the developer's loop, `./test --all` what a server runs.
+//!
+//! Steps are in the order in which failures are cheapest to find. The first failure ends the run.
 
 use std::{
     env,
     path::PathBuf,
     process::{Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use crate::{
     Outcome, clients, console, gateway, live, mcp, postgres, sdks, tidy, transcript, uis, workspace,
 };
 
-/// Runs all of it; the first failure ends it.
-pub(crate) fn run() -> Outcome {
-    cargo("format", &["fmt", "--all", "--check"], &[])?;
-    cargo(
-        "lints",
-        &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
-        &[],
-    )?;
-    postgres::with_server(|variables| {
-        if has_nextest() {
-            let mut arguments = vec!["nextest", "run", "--workspace"];
-            // A server that tests a change tries a failed test once more and reports it as flaky.
-            if env::var_os("CI").is_some() {
-                arguments.extend(["--retries", "1", "--final-status-level", "flaky"]);
-            }
-            cargo("tests", &arguments, variables)
-        } else {
-            cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"], variables)
-        }
+/// Which steps run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TestScope {
+    /// Format, lints, tests, documentation, tidy. No server, no browser, no foreign software.
+    Developer,
+    /// The same with PostgreSQL, and the acceptance suites.
+    All,
+}
+
+/// Runs the steps and prints how long each of them took.
+pub(crate) fn run(scope: TestScope) -> Outcome {
+    let mut steps = StepTimes::default();
+    let outcome = run_steps(scope, &mut steps);
+    steps.print();
+    outcome.inspect(|()| eprintln!("\nall is well"))
+}
+
+fn run_steps(scope: TestScope, steps: &mut StepTimes) -> Outcome {
+    steps.run("format", || cargo(&["fmt", "--all", "--check"], &[]))?;
+    steps.run("lints", || {
+        cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"], &[])
     })?;
-    eprintln!("\n── sdks");
-    sdks::run(&[])?;
-    eprintln!("\n── clients");
-    clients::run(&[])?;
-    eprintln!("\n── console");
-    console::run(&[])?;
-    eprintln!("\n── uis");
-    uis::run(&[])?;
-    eprintln!("\n── gateway");
-    gateway::run(&[])?;
-    eprintln!("\n── live");
-    live::run(&[])?;
-    eprintln!("\n── mcp");
-    mcp::run(&[])?;
-    cargo("examples in documentation", &["test", "--workspace", "--doc", "--quiet"], &[])?;
-    cargo(
-        "documentation",
-        &["doc", "--workspace", "--no-deps", "--quiet"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    )?;
-    eprintln!("\n── transcript");
-    transcript::check()?;
-    eprintln!("\n── tidy");
-    tidy::run()?;
-    eprintln!("\nall is well");
+    steps.run("tests", || match scope {
+        TestScope::Developer => tests(&[(postgres::VARIABLE, postgres::OFF)]),
+        TestScope::All => postgres::with_server(tests),
+    })?;
+    steps.run("examples in documentation", || {
+        cargo(&["test", "--workspace", "--doc", "--quiet"], &[])
+    })?;
+    steps.run("documentation", || {
+        let strict = [("RUSTDOCFLAGS", "-D warnings")];
+        cargo(&["doc", "--workspace", "--no-deps", "--quiet"], &strict)
+    })?;
+    steps.run("transcript", transcript::check)?;
+    steps.run("tidy", tidy::run)?;
+    if scope == TestScope::Developer {
+        return Ok(());
+    }
+    let suites: [(&str, fn(&[&str]) -> Outcome); 7] = [
+        ("sdks", sdks::run),
+        ("clients", clients::run),
+        ("console", console::run),
+        ("uis", uis::run),
+        ("gateway", gateway::run),
+        ("live", live::run),
+        ("mcp", mcp::run),
+    ];
+    for (name, suite) in suites {
+        steps.run(name, || suite(&[]))?;
+    }
     Ok(())
 }
 
+fn tests(variables: &[(&str, &str)]) -> Outcome {
+    if !has_nextest() {
+        return cargo(&["test", "--workspace", "--lib", "--bins", "--tests"], variables);
+    }
+    let mut arguments = vec!["nextest", "run", "--workspace"];
+    // A server that tests a change tries a failed test once more and reports it as flaky.
+    if env::var_os("CI").is_some() {
+        arguments.extend(["--retries", "1", "--final-status-level", "flaky"]);
+    }
+    cargo(&arguments, variables)
+}
+
+/// How long each step took.
+#[derive(Default)]
+struct StepTimes(Vec<(&'static str, Duration)>);
+
+impl StepTimes {
+    fn run(&mut self, name: &'static str, step: impl FnOnce() -> Outcome) -> Outcome {
+        eprintln!("\n── {name}");
+        let start = Instant::now();
+        let outcome = step();
+        self.0.push((name, start.elapsed()));
+        outcome.map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn print(&self) {
+        eprintln!("\n── times");
+        for (name, time) in &self.0 {
+            eprintln!("{:>7.1} s  {name}", time.as_secs_f64());
+        }
+        let total: Duration = self.0.iter().map(|(_, time)| *time).sum();
+        eprintln!("{:>7.1} s  in all", total.as_secs_f64());
+    }
+}
+
 /// Runs cargo in the workspace; its output is the user's to see.
-fn cargo(step: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-    eprintln!("\n── {step}: cargo {}", arguments.join(" "));
+fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    eprintln!("cargo {}", arguments.join(" "));
     let status = command()
         .args(arguments)
         .envs(variables.iter().copied())
         .status()
         .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{step}: {status}")) }
+    if status.success() { Ok(()) } else { Err(format!("{status}")) }
 }
 
 fn has_nextest() -> bool {
@@ -89,5 +132,17 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace::root());
+    hide_outer_cargo(&mut command);
     command
+}
+
+/// Takes away what the cargo that runs us says about our own package. Build scripts of
+/// dependencies look at some of it, and would build half of the workspace again.
+pub(crate) fn hide_outer_cargo(command: &mut Command) {
+    const OURS: [&str; 5] =
+        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"];
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| OURS.iter().any(|ours| name.starts_with(ours))) {
+        command.env_remove(name);
+    }
 }

@@ -12,9 +12,9 @@ use std::{
     time::Instant,
 };
 
-use foxwedge_core::{Profile, Wire, rules};
+use foxwedge_core::{Format, Profile, rules};
 use foxwedge_testkit::{
-    laws::{self, Agent, Breach, Options, Tally},
+    laws::{self, Breach, Options, SessionAgent, Tally},
     runs,
 };
 
@@ -126,17 +126,17 @@ impl Asked {
                 }
                 "--show" => asked.shown = usize::try_from(number(name, value)?).unwrap_or(SHOWN),
                 "--agent" => {
-                    options.agent = Some(Agent::parse(value).ok_or_else(|| {
-                        let all = Agent::ALL.map(Agent::name).join(", ");
+                    options.agent = Some(SessionAgent::parse(value).ok_or_else(|| {
+                        let all = SessionAgent::ALL.map(SessionAgent::name).join(", ");
                         format!("unknown agent `{value}`; known: {all}")
                     })?);
                 }
                 "--threads" => asked.threads = number(name, value)?.max(1),
                 "--dialect" => {
-                    options.wire = Some(Wire::parse(value).ok_or_else(|| {
+                    options.wire = Some(Format::parse(value).ok_or_else(|| {
                         format!(
                             "unknown dialect `{value}`; known: {}",
-                            Wire::ALL.map(Wire::name).join(", ")
+                            Format::ALL.map(Format::name).join(", ")
                         )
                     })?);
                 }
@@ -230,7 +230,7 @@ fn table(tally: &Tally) -> String {
     row("  not readable", tally.unreadable);
     row("findings", tally.findings.values().sum());
     for (code, count) in &tally.findings {
-        let name = rules::find(&code.to_string()).map_or("", |rule| rule.name);
+        let name = rules::find_rule(&code.to_string()).map_or("", |rule| rule.name);
         row(&format!("  FW{code} {name}"), *count);
     }
     row("repairs", tally.repairs.values().sum());
@@ -278,7 +278,7 @@ mod tests {
         let asked = Asked::read(&["--cases", "1_000", "--dialect", "gemini", "--threads", "2"]);
         let asked = asked.expect("all of it is known");
         assert_eq!((asked.options.cases, asked.threads), (1000, 2));
-        assert_eq!(asked.options.wire, Some(Wire::Gemini));
+        assert_eq!(asked.options.wire, Some(Format::Gemini));
         let table: [(&[&str], &str); 5] = [
             (
                 &["--of", "x"],

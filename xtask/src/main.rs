@@ -26,7 +26,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  ci                  format, lints, tests, clients, documentation, tidy: everything a change must pass
+  ci [--all]          format, lints, tests, documentation, tidy; with --all also PostgreSQL and the acceptance suites
+                      (SDKs, clients, a browser, real agents, MCP servers): everything a change must pass
   tidy                the checks that no compiler makes: arrows, purity, rules, generated files
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   transcript [--write]
@@ -68,7 +69,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["ci"] => ci::run(),
+        ["ci"] => ci::run(ci::TestScope::Developer),
+        ["ci", "--all"] => ci::run(ci::TestScope::All),
         ["tidy"] => tidy::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),

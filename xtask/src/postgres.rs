@@ -13,8 +13,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use self::server::{Care, Server, VARIABLE};
-use crate::{Outcome, workspace};
+use self::server::{Care, Server};
+use crate::{Outcome, ci, workspace};
+
+pub(crate) use self::server::{OFF, VARIABLE};
 
 /// Runs a command with a server that its tests can use.
 pub(crate) fn run(words: &[&str]) -> Outcome {
@@ -25,6 +27,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     with_server(|variables| {
         let mut command = Command::new(program);
         command.args(arguments).envs(variables.iter().copied());
+        ci::hide_outer_cargo(&mut command);
         let status = command.status().map_err(|error| format!("{program}: {error}"))?;
         if status.success() { Ok(()) } else { Err(format!("{program}: {status}")) }
     })

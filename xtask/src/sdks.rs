@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use crate::{
     Outcome,
@@ -97,7 +97,7 @@ fn who(shelf: &Shelf, job: &Job<'_>) -> [String; 4] {
 /// A document that SDKs are to read, and the fixture that says what it says.
 struct Scene {
     fixture: Fixture,
-    target: Wire,
+    target: Format,
     /// Where it is; or why there is none.
     path: Result<PathBuf, String>,
 }
@@ -114,7 +114,7 @@ fn scenes(foxwedge: &Foxwedge, folder: &Path) -> Result<Vec<Scene>, String> {
     }
     let mut scenes = Vec::new();
     for fixture in fixtures {
-        for target in Wire::ALL {
+        for target in Format::ALL {
             let path = if target == fixture.wire {
                 Ok(fixture.path.clone())
             } else {

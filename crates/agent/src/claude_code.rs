@@ -8,16 +8,16 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::{Kind, Launch, Wish};
+use crate::{AgentLaunch, AgentLauncher, LaunchSpec};
 
 mod pipe;
 mod control;
-mod telling;
+mod stream_reader;
 mod tools;
-mod words;
-mod forge;
+mod content;
+mod session_file;
 
-pub use pipe::Pipe;
+pub use pipe::ClaudeCodePipe;
 
 /// The name of the tool server. The model sees `mcp__client__NAME`.
 const SERVER: &str = "client";
@@ -41,28 +41,28 @@ pub struct ClaudeCode {
     /// `Bash`, `Edit` and `Read` are left then: it cannot ask questions.
     pub bare: bool,
     /// Whether people may be asked: permissions, and questions of the agent.
-    pub asks: bool,
+    pub may_ask: bool,
 }
 
-impl Kind for ClaudeCode {
+impl AgentLauncher for ClaudeCode {
     fn name(&self) -> &'static str {
         "claude-code"
     }
 
-    fn launch(&self, wish: Wish<'_>) -> Launch {
-        let protocol = Pipe::new(self, wish.body);
-        let (records, prompt) = forge::split(wish.body, protocol.names());
+    fn launch(&self, wish: LaunchSpec<'_>) -> AgentLaunch {
+        let protocol = ClaudeCodePipe::new(self, wish.body);
+        let (records, prompt) = session_file::split_history(wish.body, protocol.names());
         let mut arguments = self.arguments(wish.model);
         let mut files = Vec::new();
         if records.is_empty() {
             arguments.extend(["--session-id".to_owned(), wish.session.to_owned()]);
         } else {
             arguments.extend(["--resume".to_owned(), wish.session.to_owned()]);
-            let path = forge::path(&self.state, wish.folder, wish.session);
-            files.push((path, forge::session(&records, &wish)));
+            let path = session_file::session_path(&self.state, wish.folder, wish.session);
+            files.push((path, session_file::write_session_file(&records, &wish)));
         }
         let environment = environment(prompt.is_none());
-        Launch { arguments, environment, files, protocol: Box::new(protocol), prompt }
+        AgentLaunch { arguments, environment, files, protocol: Box::new(protocol), prompt }
     }
 }
 
@@ -93,7 +93,7 @@ impl ClaudeCode {
         if self.bare {
             arguments.push("--bare".to_owned());
         }
-        if self.asks {
+        if self.may_ask {
             arguments.extend(["--permission-prompt-tool".to_owned(), "stdio".to_owned()]);
         }
         if let Some(mode) = &self.permissions {
@@ -108,7 +108,7 @@ impl ClaudeCode {
     /// Its own tools; the one that asks people among them, if people may be asked.
     fn own_tools(&self) -> Vec<&str> {
         let mut tools: Vec<&str> = self.tools.iter().map(String::as_str).collect();
-        if self.asks && !tools.contains(&QUESTIONS) && !tools.contains(&"default") {
+        if self.may_ask && !tools.contains(&QUESTIONS) && !tools.contains(&"default") {
             tools.push(QUESTIONS);
         }
         tools

@@ -14,12 +14,13 @@ use std::{
 };
 
 use foxwedge_bench::{Ask, Format, Process};
-use foxwedge_core::{Profile, Wire};
-use foxwedge_dialect::{read, want};
+use foxwedge_core::{Format as WireFormat, Profile};
+use foxwedge_dialect::{outline_options, read};
 use foxwedge_engine::{
     config,
     session::{
-        Claimed, Named, Repeated, RequestOrigin, SessionScope, Sessions, Tip, Wanted, scope,
+        RequestOrigin, RetryMark, SessionHead, SessionIndex, SessionMatch, SessionQuery,
+        SessionScope, SessionSelector, conversation_scope,
     },
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -51,12 +52,13 @@ fn main() {
 }
 
 /// The sessions, and the bytes of memory that each place takes.
-fn remembered(fill: fn(&Sessions)) -> (Sessions, f64) {
+fn remembered(fill: fn(&SessionIndex)) -> (SessionIndex, f64) {
     let process = Process(std::process::id());
     let before = process.memory();
     // Twice as many as there are, so that nothing is forgotten.
     let nodes = 2 * NODES as usize;
-    let sessions = Sessions::new(config::Sessions { nodes, ..config::Sessions::default() });
+    let sessions =
+        SessionIndex::new(config::SessionConfig { nodes, ..config::SessionConfig::default() });
     fill(&sessions);
     assert_eq!(sessions.stats().nodes, NODES as usize, "something was forgotten");
     let bytes = (process.memory() - before) as f64 * 1_024.0 / NODES as f64;
@@ -67,49 +69,51 @@ fn value(number: u64) -> u128 {
     xxh3_128(&number.to_le_bytes())
 }
 
-fn long_sessions(sessions: &Sessions) {
+fn long_sessions(sessions: &SessionIndex) {
     for session in 0..NODES / EXCHANGES {
         let name = format!("session-{session}");
         for exchange in 0..EXCHANGES {
             let tip = value(session * EXCHANGES + exchange);
-            let wanted = Wanted { named: Named::Exactly(&name), ..unnamed(&[]) };
-            if let Claimed::Held(mut held) = claim(sessions, wanted) {
-                held.settle(tip, &[], None, None);
+            let wanted = SessionQuery { selector: SessionSelector::Name(&name), ..unnamed(&[]) };
+            if let SessionMatch::Acquired(mut held) = claim(sessions, wanted) {
+                held.commit_reply(tip, &[], None, None);
             }
         }
     }
 }
 
-fn short_sessions(sessions: &Sessions) {
+fn short_sessions(sessions: &SessionIndex) {
     let tip = |number: u64| {
         let session: Arc<str> = format!("s_{:032x}", value(!number)).into();
-        (Tip { session, value: value(number), at: 0 }, Duration::ZERO)
+        (SessionHead { session, value: value(number), at: 0 }, Duration::ZERO)
     };
     sessions.load((0..NODES).map(tip));
 }
 
 /// What a request of 200 messages costs.
-fn times(sessions: &Sessions, format: Format) {
+fn times(sessions: &SessionIndex, format: Format) {
     let body = Ask::History.body(format, "mock-model");
     let Ok(source) = std::str::from_utf8(&body) else { return };
     let wire = match format {
-        Format::Chat => Wire::OpenaiChat,
-        Format::Anthropic => Wire::Anthropic,
+        Format::Chat => WireFormat::OpenaiChat,
+        Format::Anthropic => WireFormat::Anthropic,
     };
-    let Ok(reading) = read(source, wire, want(Profile::of(wire))) else { return };
-    let scope = scope("owner", "mock-model", SessionScope::Unnamed);
-    let chain = reading.chain(scope);
+    let Ok(reading) = read(source, wire, outline_options(Profile::for_format(wire))) else {
+        return;
+    };
+    let scope = conversation_scope("owner", "mock-model", SessionScope::Unnamed);
+    let chain = reading.message_digests(scope);
     // The reply before the newest answers was seen.
     let newest = chain.iter().rev().nth(2).copied().unwrap_or_default();
-    let seen = Tip { session: "s_seen".into(), value: newest, at: 0 };
+    let seen = SessionHead { session: "s_seen".into(), value: newest, at: 0 };
     sessions.load([(seen, Duration::ZERO)]);
-    let strange = reading.chain(scope.wrapping_add(1));
+    let strange = reading.message_digests(scope.wrapping_add(1));
 
     let mut best = [f64::INFINITY; 4];
     for _ in 0..ROUNDS {
         let times = [
             time(|| xxh3_64(black_box(&body))),
-            time(|| black_box(&reading).chain(scope)),
+            time(|| black_box(&reading).message_digests(scope)),
             time(|| claim(sessions, unnamed(&chain))),
             time(|| claim(sessions, unnamed(&strange))),
         ];
@@ -126,24 +130,24 @@ fn times(sessions: &Sessions, format: Format) {
     println!("| {hash:.1} | {digest:.1} | {found:.2} | {missed:.2} | {ratio:.1} |\n");
 }
 
-fn unnamed(chain: &[u128]) -> Wanted<'_> {
-    Wanted {
+fn unnamed(chain: &[u128]) -> SessionQuery<'_> {
+    SessionQuery {
         owner: "owner",
-        named: Named::Not,
+        selector: SessionSelector::None,
         chain,
         scope: 0,
         fingerprint: 0,
-        repeated: Repeated::Never,
+        retry_mark: RetryMark::Ignored,
         origin: RequestOrigin::Anonymous,
     }
 }
 
 /// Nobody is at work, so nobody waits.
-fn claim(sessions: &Sessions, wanted: Wanted<'_>) -> Claimed {
+fn claim(sessions: &SessionIndex, wanted: SessionQuery<'_>) -> SessionMatch {
     let mut claim = pin!(sessions.claim(wanted));
     match claim.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(claimed) => claimed,
-        Poll::Pending => Claimed::Busy,
+        Poll::Pending => SessionMatch::Busy,
     }
 }
 

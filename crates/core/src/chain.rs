@@ -9,21 +9,21 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
-    draft::{Draft, Flaw, FlawHarm, FlawText, Kind, Role, Text},
-    report::{Fix, LISTED, Severity, Strategy},
+    draft::{DefectHarm, DefectText, Draft, FileDefect, PartKind, Role, TextShape},
+    report::{Fix, MAX_LISTED, Severity, Strategy},
     span::Span,
 };
 
 mod walk;
 mod units;
 mod compose;
-mod lost;
+mod lost_answers;
 
-pub use compose::Group;
+pub use compose::MessageRecords;
 
 /// One record of a session file, as far as links are concerned.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Link<'a> {
+pub struct RecordLink<'a> {
     /// Its id, as spelled; a record without one is in nobody's chain.
     pub id: Option<&'a str>,
     /// The id of its parent; `None` for a root.
@@ -35,27 +35,27 @@ pub struct Link<'a> {
     /// Its message among the fragments; `None` if it is no message.
     pub fragment: Option<u32>,
     /// It belongs to a sub-agent's conversation.
-    pub side: bool,
+    pub is_subagent: bool,
     /// A message that the agent keeps for itself.
-    pub hidden: bool,
+    pub is_hidden: bool,
     /// Where it lies.
     pub span: Span,
 }
 
 /// What an agent does by itself when it loads a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Manner {
+pub struct LoaderBehavior {
     /// It finds answers that hang beside the path under the reply they belong to.
     pub finds_siblings: bool,
     /// It leaves out replies that hold nothing but reasoning or white space.
-    pub leaves_hollow: bool,
+    pub skips_empty_replies: bool,
     /// It leaves out records of a reply that hold nothing but white space.
-    pub leaves_blank: bool,
+    pub skips_blank_records: bool,
 }
 
 /// Records that a compaction carried over, and the record behind which they stand now.
 #[derive(Clone, Debug, Default)]
-pub struct Carried<'a> {
+pub struct CarriedRecords<'a> {
     /// The record behind which they stand.
     pub anchor: &'a str,
     /// Their ids, in order.
@@ -66,9 +66,9 @@ pub struct Carried<'a> {
 
 /// What became of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
+pub enum ChainStatus {
     /// It takes no part in the chain.
-    Aside,
+    Unlinked,
     /// It lies on the way from the last message to the root.
     Path,
     /// It lies on the path because a compaction carried it over.
@@ -78,81 +78,96 @@ pub enum Standing {
     /// It lies on another branch.
     Branch,
     /// It belongs to a sub-agent.
-    Side,
+    Subagent,
     /// It repeats another record.
-    Twin,
+    Duplicate,
 }
 
-impl Standing {
+impl ChainStatus {
     /// Whether it belongs to the conversation.
-    pub fn is_in(self) -> bool {
+    pub fn is_in_conversation(self) -> bool {
         match self {
-            Standing::Path | Standing::Carried | Standing::Recovered => true,
-            Standing::Aside | Standing::Branch | Standing::Side | Standing::Twin => false,
+            ChainStatus::Path | ChainStatus::Carried | ChainStatus::Recovered => true,
+            ChainStatus::Unlinked
+            | ChainStatus::Branch
+            | ChainStatus::Subagent
+            | ChainStatus::Duplicate => false,
         }
     }
 }
 
 /// The conversation in a chain of records.
 #[derive(Clone, Debug)]
-pub struct Chain<'a> {
+pub struct RecordChain<'a> {
     /// The conversation: each message is made of the fragments of its group.
     pub draft: Draft<'a>,
     /// For each message the records it is made of.
-    pub groups: Vec<Group>,
+    pub groups: Vec<MessageRecords>,
     /// Records of the groups.
     pub records: Vec<u32>,
     /// All records of the conversation, those that are no messages included, in its order.
     pub order: Vec<u32>,
     /// What became of each record.
-    pub standing: Vec<Standing>,
+    pub statuses: Vec<ChainStatus>,
     /// For each flaw of the draft's body the record that has it.
-    pub culprits: Vec<u32>,
+    pub defect_records: Vec<u32>,
     /// Records of messages that were left out because they say nothing.
-    pub hollow: Vec<u32>,
+    pub empty_records: Vec<u32>,
 }
 
-impl<'a> Chain<'a> {
+impl<'a> RecordChain<'a> {
     /// The records that a message is made of.
     pub fn records_of(&self, message: usize) -> &[u32] {
-        let range = self.groups.get(message).map_or(0..0, Group::range);
+        let range = self.groups.get(message).map_or(0..0, MessageRecords::range);
         self.records.get(range).unwrap_or(&[])
     }
 }
 
 /// Finds the conversation. `fragments` holds one message for each record that is one.
-pub fn chain<'a>(
-    links: &[Link<'a>],
+pub fn build_chain<'a>(
+    links: &[RecordLink<'a>],
     fragments: &Draft<'a>,
-    carried: &[Carried<'a>],
-    manner: Manner,
-) -> Chain<'a> {
-    let mut state = State::new(links, fragments, manner);
-    walk::walk(&mut state);
-    walk::carry(&mut state, carried);
-    units::build(&mut state);
+    carried: &[CarriedRecords<'a>],
+    manner: LoaderBehavior,
+) -> RecordChain<'a> {
+    let mut state = ChainBuilder::new(links, fragments, manner);
+    walk::walk_path(&mut state);
+    walk::place_carried(&mut state, carried);
+    units::build_units(&mut state);
     units::recover(&mut state);
-    units::settle(&mut state);
+    units::place_recovered(&mut state);
     // Large files have many records: what is not needed any more goes before messages are made.
-    (state.ids, state.others, state.calls) = Default::default();
-    let mut composed = compose::compose(&state);
-    if lost::find(&mut state, &composed) {
-        units::settle(&mut state);
-        composed = compose::compose(&state);
+    (state.ids, state.later_records, state.calls) = Default::default();
+    let mut composed = compose::compose_messages(&state);
+    if lost_answers::find_lost_answers(&mut state, &composed) {
+        units::place_recovered(&mut state);
+        composed = compose::compose_messages(&state);
     }
-    compose::finish(state, composed)
+    compose::finish_chain(state, composed)
 }
 
 /// A conversation whose records are not linked: one record for each message, in order.
-pub fn sequence<'a>(draft: Draft<'a>, records: Vec<u32>, standing: Vec<Standing>) -> Chain<'a> {
-    let groups = (0..).take(records.len()).map(Group::single).collect();
+pub fn unlinked_chain<'a>(
+    draft: Draft<'a>,
+    records: Vec<u32>,
+    standing: Vec<ChainStatus>,
+) -> RecordChain<'a> {
+    let groups = (0..).take(records.len()).map(MessageRecords::single).collect();
     let mut order = records.clone();
     order.dedup();
-    Chain { draft, groups, records, order, standing, culprits: Vec::new(), hollow: Vec::new() }
+    RecordChain {
+        draft,
+        groups,
+        records,
+        order,
+        statuses: standing,
+        defect_records: Vec::new(),
+        empty_records: Vec::new(),
+    }
 }
 
 /// The record that each record hangs on.
-pub fn parents(links: &[Link<'_>]) -> Vec<Option<u32>> {
+pub fn resolve_parents(links: &[RecordLink<'_>]) -> Vec<Option<u32>> {
     let mut ids: HashMap<&str, u32> = HashMap::with_capacity(links.len());
     let mut later: HashMap<&str, u32> = HashMap::new();
     for (at, link) in (0..).zip(links) {
@@ -169,79 +184,83 @@ pub fn parents(links: &[Link<'_>]) -> Vec<Option<u32>> {
 }
 
 /// The chain while it is being made out.
-struct State<'s, 'a> {
-    links: &'s [Link<'a>],
+struct ChainBuilder<'s, 'a> {
+    links: &'s [RecordLink<'a>],
     fragments: &'s Draft<'a>,
-    manner: Manner,
+    behavior: LoaderBehavior,
     /// The first record of each id.
     ids: HashMap<&'a str, u32>,
     /// Later records of an id that say something else.
-    others: HashMap<&'a str, Vec<u32>>,
+    later_records: HashMap<&'a str, Vec<u32>>,
     /// What records say whose id is used twice.
-    said: HashSet<(&'a str, &'a str)>,
+    repeated_texts: HashSet<(&'a str, &'a str)>,
     /// From the root to the last message.
     path: Vec<u32>,
-    standing: Vec<Standing>,
-    units: Vec<units::Unit<'a>>,
+    statuses: Vec<ChainStatus>,
+    units: Vec<units::ReplyUnit<'a>>,
     /// How many calls each unit makes under an id, how many of them its records answer, and how
     /// many of these answers are real.
     calls: HashMap<(usize, &'s str), (u32, u32, u32)>,
     /// The unit of each record; [`NONE`] if it has none.
-    unit: Vec<u32>,
+    unit_of_record: Vec<u32>,
     /// In which list of its unit each record stands.
-    listed: Vec<Option<units::Place>>,
-    flaws: Vec<(u32, Flaw)>,
+    sections: Vec<Option<units::UnitSection>>,
+    defects: Vec<(u32, FileDefect)>,
     /// For each rule the flaws that say something.
-    spoken: HashMap<u16, VecDeque<usize>>,
+    described_defects: HashMap<u16, VecDeque<usize>>,
 }
 
-const NONE: u32 = u32::MAX;
+const NO_RECORD: u32 = u32::MAX;
 
-impl<'s, 'a> State<'s, 'a> {
-    fn new(links: &'s [Link<'a>], fragments: &'s Draft<'a>, manner: Manner) -> State<'s, 'a> {
-        let only_side = !links.iter().any(|link| link.fragment.is_some() && !link.side);
-        let mut state = State {
+impl<'s, 'a> ChainBuilder<'s, 'a> {
+    fn new(
+        links: &'s [RecordLink<'a>],
+        fragments: &'s Draft<'a>,
+        manner: LoaderBehavior,
+    ) -> ChainBuilder<'s, 'a> {
+        let only_side = !links.iter().any(|link| link.fragment.is_some() && !link.is_subagent);
+        let mut state = ChainBuilder {
             links,
             fragments,
-            manner,
+            behavior: manner,
             ids: HashMap::with_capacity(links.len()),
-            others: HashMap::new(),
-            said: HashSet::new(),
+            later_records: HashMap::new(),
+            repeated_texts: HashSet::new(),
             path: Vec::new(),
-            standing: Vec::with_capacity(links.len()),
+            statuses: Vec::with_capacity(links.len()),
             units: Vec::new(),
             calls: HashMap::new(),
-            unit: vec![NONE; links.len()],
-            listed: vec![None; links.len()],
-            flaws: Vec::new(),
-            spoken: HashMap::new(),
+            unit_of_record: vec![NO_RECORD; links.len()],
+            sections: vec![None; links.len()],
+            defects: Vec::new(),
+            described_defects: HashMap::new(),
         };
         for (index, link) in (0..).zip(links) {
             let standing = match link.id {
-                None => Standing::Aside,
-                Some(_) if link.side && !only_side => Standing::Side,
-                Some(id) => state.enter(index, id),
+                None => ChainStatus::Unlinked,
+                Some(_) if link.is_subagent && !only_side => ChainStatus::Subagent,
+                Some(id) => state.register_record(index, id),
             };
-            state.standing.push(standing);
+            state.statuses.push(standing);
         }
         state
     }
 
     /// Notes a record under its id.
-    fn enter(&mut self, index: u32, id: &'a str) -> Standing {
+    fn register_record(&mut self, index: u32, id: &'a str) -> ChainStatus {
         let first = *self.ids.entry(id).or_insert(index);
         if first == index {
-            return Standing::Branch;
+            return ChainStatus::Branch;
         }
         // What was said under an id, once it is used twice.
-        let (one, two) = (self.says(first), self.says(index));
-        self.said.insert((id, one));
-        let twin = !self.said.insert((id, two));
-        let harm = if twin { FlawHarm::Nothing } else { FlawHarm::HidesHistory };
+        let (one, two) = (self.source_text(first), self.source_text(index));
+        self.repeated_texts.insert((id, one));
+        let twin = !self.repeated_texts.insert((id, two));
+        let harm = if twin { DefectHarm::Nothing } else { DefectHarm::HidesHistory };
         let (strategy, mend) = if twin {
             (Strategy::Drop, format!("the second record `{id}`, which says the same, is taken out"))
         } else {
-            self.others.entry(id).or_default().push(index);
+            self.later_records.entry(id).or_default().push(index);
             (Strategy::Rename, format!("the second record `{id}` gets an id of its own"))
         };
         let what = if twin {
@@ -249,15 +268,15 @@ impl<'s, 'a> State<'s, 'a> {
         } else {
             format!("record id `{id}` is used again for another record")
         };
-        self.flaw(703, index, vec![id.to_owned()], what, mend, strategy);
-        if let Some((_, flaw)) = self.flaws.last_mut() {
+        self.add_defect(703, index, vec![id.to_owned()], what, mend, strategy);
+        if let Some((_, flaw)) = self.defects.last_mut() {
             flaw.harm = harm;
         }
-        if twin { Standing::Twin } else { Standing::Branch }
+        if twin { ChainStatus::Duplicate } else { ChainStatus::Branch }
     }
 
     /// The message of a record, or all of it, as it is spelled.
-    fn says(&self, index: u32) -> &'a str {
+    fn source_text(&self, index: u32) -> &'a str {
         let link = &self.links[index as usize];
         let fragment = link.fragment.and_then(|at| self.fragments.messages.get(at as usize));
         fragment.map_or(link.span, |message| message.span).of(self.fragments.source)
@@ -266,12 +285,12 @@ impl<'s, 'a> State<'s, 'a> {
     /// The record that a record means by an id: the nearest before it, else the first.
     fn resolve(&self, id: &str, from: u32) -> Option<u32> {
         let first = self.ids.get(id).copied()?;
-        let others = self.others.get(id).map_or(&[][..], Vec::as_slice);
+        let others = self.later_records.get(id).map_or(&[][..], Vec::as_slice);
         let before = others.partition_point(|&other| other < from);
         Some(before.checked_sub(1).and_then(|at| others.get(at)).copied().unwrap_or(first))
     }
 
-    fn link(&self, index: u32) -> &'s Link<'a> {
+    fn link(&self, index: u32) -> &'s RecordLink<'a> {
         &self.links[index as usize]
     }
 
@@ -283,46 +302,48 @@ impl<'s, 'a> State<'s, 'a> {
 
     fn role(&self, index: u32) -> Option<Role> {
         let link = self.link(index);
-        let fragment = link.fragment.filter(|_| !link.hidden)?;
+        let fragment = link.fragment.filter(|_| !link.is_hidden)?;
         self.fragments.messages.get(fragment as usize).map(|message| message.role)
     }
 
     /// The ids that a record answers.
-    fn answers(&self, index: u32) -> impl Iterator<Item = &'s str> {
+    fn answered_ids(&self, index: u32) -> impl Iterator<Item = &'s str> {
         self.parts(index).iter().filter_map(|part| match &part.kind {
-            Kind::Answer(answer) => answer.id.as_deref(),
+            PartKind::Answer(answer) => answer.id.as_deref(),
             _ => None,
         })
     }
 
-    fn only_answers(&self, index: u32) -> bool {
+    fn holds_only_answers(&self, index: u32) -> bool {
         let parts = self.parts(index);
-        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Answer(_)))
     }
 
     /// Nothing but white space.
     fn is_blank(&self, index: u32) -> bool {
-        let blank =
-            |kind: &Kind<'_>| matches!(kind, Kind::Text(Text::Empty | Text::Blank | Text::Missing));
+        let blank = |kind: &PartKind<'_>| {
+            matches!(kind, PartKind::Text(TextShape::Empty | TextShape::Blank | TextShape::Missing))
+        };
         let parts = self.parts(index);
         !parts.is_empty() && parts.iter().all(|part| blank(&part.kind))
     }
 
     /// Nothing but reasoning and white space.
-    fn is_hollow(&self, index: u32) -> bool {
+    fn is_reasoning_or_blank(&self, index: u32) -> bool {
         self.parts(index).iter().all(|part| match &part.kind {
-            Kind::Reasoning(_) | Kind::Text(Text::Empty | Text::Blank | Text::Missing) => true,
-            Kind::Text(_)
-            | Kind::Media
-            | Kind::Call(_)
-            | Kind::Answer(_)
-            | Kind::ServerCall(_)
-            | Kind::ServerAnswer(_)
-            | Kind::Other => false,
+            PartKind::Reasoning(_)
+            | PartKind::Text(TextShape::Empty | TextShape::Blank | TextShape::Missing) => true,
+            PartKind::Text(_)
+            | PartKind::Media
+            | PartKind::Call(_)
+            | PartKind::Answer(_)
+            | PartKind::ServerCall(_)
+            | PartKind::ServerAnswer(_)
+            | PartKind::Other => false,
         })
     }
 
-    fn flaw(
+    fn add_defect(
         &mut self,
         code: u16,
         record: u32,
@@ -332,20 +353,21 @@ impl<'s, 'a> State<'s, 'a> {
         strategy: Strategy,
     ) {
         let span = self.link(record).span;
-        let spoken = self.spoken.entry(code).or_default();
+        let spoken = self.described_defects.entry(code).or_default();
         // The path is walked from its end: of its flaws those are listed that are met last.
         let backwards = matches!(code, 701 | 704);
-        let oldest = if backwards && spoken.len() >= LISTED { spoken.pop_front() } else { None };
-        if let Some((_, flaw)) = oldest.and_then(|oldest| self.flaws.get_mut(oldest)) {
+        let oldest =
+            if backwards && spoken.len() >= MAX_LISTED { spoken.pop_front() } else { None };
+        if let Some((_, flaw)) = oldest.and_then(|oldest| self.defects.get_mut(oldest)) {
             flaw.text = None;
         }
-        let text = || FlawText { ids, what, mend };
-        let (severity, harm) = (Severity::Warning, FlawHarm::HidesHistory);
+        let text = || DefectText { ids, problem: what, repair: mend };
+        let (severity, harm) = (Severity::Warning, DefectHarm::HidesHistory);
         let fix = Fix::safe(strategy);
-        let flaw = Flaw::new(code, severity, harm, span, fix, spoken.len(), text);
+        let flaw = FileDefect::new(code, severity, harm, span, fix, spoken.len(), text);
         if flaw.text.is_some() {
-            spoken.push_back(self.flaws.len());
+            spoken.push_back(self.defects.len());
         }
-        self.flaws.push((record, flaw));
+        self.defects.push((record, flaw));
     }
 }

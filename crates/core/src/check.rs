@@ -3,19 +3,19 @@
 use std::ops::Range;
 
 use crate::{
-    draft::{Call, Draft, Kind, Layout, Message, Part},
-    pair::{Pairing, call_at, last_turn, pair},
-    policy::{Policy, Tail},
+    draft::{Draft, DraftCall, Message, MessageLayout, Part, PartKind},
+    pairing::{CallPairing, call_at, last_turn, pair_calls},
+    policy::{Policy, TailPolicy},
     profile::Profile,
     repair::binding::CosmeticFindings,
-    report::{Finding, Fix, Place, Report, Severity},
+    report::{Finding, FindingLocation, Fix, Report, Severity},
     rules::{self, Rule, RuleSet},
     span::Span,
 };
 
 /// What is asked of a draft.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct CheckOptions {
     /// Whose rules.
     pub profile: Profile,
     /// Which of them.
@@ -24,45 +24,45 @@ pub struct Question {
     pub policy: Policy,
 }
 
-impl Question {
+impl CheckOptions {
     /// All rules of a profile, under the default policy.
-    pub fn of(profile: Profile) -> Question {
-        Question { profile, rules: RuleSet::of(profile), policy: Policy::default() }
+    pub fn for_profile(profile: Profile) -> CheckOptions {
+        CheckOptions { profile, rules: RuleSet::of(profile), policy: Policy::default() }
     }
 }
 
 /// Says what the profile's provider would refuse. Never fails: bad input is normal input.
-pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
+pub fn check(draft: &Draft<'_>, question: &CheckOptions) -> Report {
     fill_report(draft, question, Report::default())
 }
 
 /// Counts what the profile's provider would refuse, and lists the first finding of each rule.
-pub(crate) fn count(draft: &Draft<'_>, question: &Question) -> Report {
-    fill_report(draft, question, Report::brief())
+pub(crate) fn count_findings(draft: &Draft<'_>, question: &CheckOptions) -> Report {
+    fill_report(draft, question, Report::first_findings())
 }
 
-fn fill_report(draft: &Draft<'_>, question: &Question, mut report: Report) -> Report {
+fn fill_report(draft: &Draft<'_>, question: &CheckOptions, mut report: Report) -> Report {
     let mut cosmetic = CosmeticFindings::default();
-    collect(draft, question, &mut |finding| {
-        cosmetic.see(draft, &finding);
+    collect_findings(draft, question, &mut |finding| {
+        cosmetic.add_finding(draft, &finding);
         report.push(finding);
     });
     cosmetic.spare_thinking(draft, question, &mut report);
-    report.findings.sort_by_key(|finding| (finding.at.message, finding.at.span.start));
+    report.findings.sort_by_key(|finding| (finding.location.message, finding.location.span.start));
     report
 }
 
 /// The messages in which the rules of a question find something that is wanted: all of them, each
 /// once, in order.
-pub(crate) fn places(
+pub(crate) fn finding_messages(
     draft: &Draft<'_>,
-    question: &Question,
+    question: &CheckOptions,
     wanted: impl Fn(&Finding) -> bool,
 ) -> Vec<usize> {
     let mut places: Vec<usize> = Vec::new();
-    collect(draft, question, &mut |finding| {
-        if wanted(&finding) && places.last() != Some(&finding.at.message) {
-            places.push(finding.at.message);
+    collect_findings(draft, question, &mut |finding| {
+        if wanted(&finding) && places.last() != Some(&finding.location.message) {
+            places.push(finding.location.message);
         }
     });
     places.sort_unstable();
@@ -71,32 +71,32 @@ pub(crate) fn places(
 }
 
 /// Hands over every finding, one at a time: none is kept here.
-fn collect(draft: &Draft<'_>, question: &Question, found: &mut dyn FnMut(Finding)) {
-    let pairing = pair(draft);
-    let view = View { draft, pairing: &pairing, question };
-    let mut notes = Notes { view: &view, rule: rules::ALL[0], last: None, found };
+fn collect_findings(draft: &Draft<'_>, question: &CheckOptions, found: &mut dyn FnMut(Finding)) {
+    let pairing = pair_calls(draft);
+    let view = RuleContext { draft, pairing: &pairing, options: question };
+    let mut notes = Findings { context: &view, rule: rules::ALL[0], last: None, report: found };
     for &rule in rules::ALL {
         if question.rules.has(rule.code)
             && rule.layouts.contains(&draft.layout())
-            && draft.facts.any(rule.needs)
+            && draft.features.intersects(rule.features)
         {
             notes.rule = rule;
             (rule.check)(&view, &mut notes);
         }
     }
-    notes.hand_over();
+    notes.flush_finding();
 }
 
 /// What rules look at.
-pub(crate) struct View<'v, 'a> {
+pub(crate) struct RuleContext<'v, 'a> {
     pub(crate) draft: &'v Draft<'a>,
-    pub(crate) pairing: &'v Pairing,
-    pub(crate) question: &'v Question,
+    pub(crate) pairing: &'v CallPairing,
+    pub(crate) options: &'v CheckOptions,
 }
 
-impl<'v, 'a> View<'v, 'a> {
+impl<'v, 'a> RuleContext<'v, 'a> {
     pub(crate) fn profile(&self) -> Profile {
-        self.question.profile
+        self.options.profile
     }
 
     /// Messages with their parts.
@@ -110,7 +110,7 @@ impl<'v, 'a> View<'v, 'a> {
     }
 
     /// Client calls with the index of their message.
-    pub(crate) fn calls(&self) -> impl Iterator<Item = (usize, &'v Part<'a>, &'v Call<'a>)> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (usize, &'v Part<'a>, &'v DraftCall<'a>)> {
         let draft = self.draft;
         self.pairing.calls.iter().filter_map(move |paired| {
             let part = draft.parts.get(paired.part())?;
@@ -119,8 +119,8 @@ impl<'v, 'a> View<'v, 'a> {
     }
 
     /// Calls that are still running: those of the last turn, if nothing but answers follows.
-    pub(crate) fn frontier(&self) -> Range<usize> {
-        frontier(self.draft, self.pairing, self.question.policy.tail)
+    pub(crate) fn running_calls(&self) -> Range<usize> {
+        running_calls(self.draft, self.pairing, self.options.policy.tail)
     }
 
     /// Maximal runs of assistant messages.
@@ -129,22 +129,26 @@ impl<'v, 'a> View<'v, 'a> {
     }
 
     /// Whether the rule set has this layout's rule on.
-    pub(crate) fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> MessageLayout {
         self.draft.layout()
     }
 }
 
 /// The calls (indices into the pairing) that a pending tail keeps open.
-pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Range<usize> {
+pub(crate) fn running_calls(
+    draft: &Draft<'_>,
+    pairing: &CallPairing,
+    tail: TailPolicy,
+) -> Range<usize> {
     let turn = last_turn(pairing);
-    let (first, last) = match (tail, pairing.groups.get(turn.start), pairing.groups.last()) {
-        (Tail::Pending, Some(first), Some(last)) => (first, last),
+    let (first, last) = match (tail, pairing.turns.get(turn.start), pairing.turns.last()) {
+        (TailPolicy::Pending, Some(first), Some(last)) => (first, last),
         _ => return 0..0,
     };
     let behind = draft.messages.iter().skip(last.messages().end);
     let only_answers = behind.filter(|message| !message.role.is_system()).all(|message| {
         let parts = draft.parts_of(message);
-        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Answer(_)))
     });
     if only_answers { first.calls().start..last.calls().end } else { 0..0 }
 }
@@ -165,17 +169,17 @@ pub(crate) fn assistant_runs<'v>(
 
 /// Takes what rules find. A finding is handed over when the next one begins, so that its rule can
 /// complete it in place; there is never more than one.
-pub(crate) struct Notes<'n, 'v, 'a> {
-    view: &'n View<'v, 'a>,
+pub(crate) struct Findings<'n, 'v, 'a> {
+    context: &'n RuleContext<'v, 'a>,
     rule: &'static Rule,
     last: Option<Finding>,
-    found: &'n mut dyn FnMut(Finding),
+    report: &'n mut dyn FnMut(Finding),
 }
 
-impl Notes<'_, '_, '_> {
-    fn hand_over(&mut self) {
+impl Findings<'_, '_, '_> {
+    fn flush_finding(&mut self) {
         if let Some(finding) = self.last.take() {
-            (self.found)(finding);
+            (self.report)(finding);
         }
     }
 
@@ -192,13 +196,13 @@ impl Notes<'_, '_, '_> {
         text: String,
         fix: Fix,
     ) -> &mut Finding {
-        self.hand_over();
-        let profile = self.view.profile();
+        self.flush_finding();
+        let profile = self.context.profile();
         self.last.insert(Finding {
             rule: self.rule,
             severity: self.rule.evidence(profile).map_or(Severity::Warning, Severity::from),
             message: text,
-            at: Place { message, span },
+            location: FindingLocation { message, span },
             partner: None,
             ids: Vec::new(),
             tool: None,
@@ -208,11 +212,11 @@ impl Notes<'_, '_, '_> {
     }
 
     /// A finding about a call.
-    pub(crate) fn call(
+    pub(crate) fn add_for_call(
         &mut self,
         message: usize,
         part: &Part<'_>,
-        call: &Call<'_>,
+        call: &DraftCall<'_>,
         text: String,
         fix: Fix,
     ) -> &mut Finding {
@@ -224,7 +228,7 @@ impl Notes<'_, '_, '_> {
 }
 
 /// An id as people may read it: short, without control or invisible characters.
-pub(crate) fn shown(id: Option<&str>) -> String {
+pub(crate) fn display_id(id: Option<&str>) -> String {
     const MOST: usize = 48;
     let Some(id) = id else { return "(no id)".to_owned() };
     if id.len() <= MOST && id.bytes().all(|byte| byte.is_ascii_graphic()) {

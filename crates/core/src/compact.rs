@@ -8,7 +8,7 @@
 mod weights;
 mod clues;
 mod units;
-mod wish;
+mod user_input;
 mod plan;
 mod window;
 mod budget;
@@ -18,15 +18,18 @@ mod importance;
 mod condense;
 mod archive;
 
-pub use archive::{Archive, Entry, Outcome};
-pub use budget::budget;
-pub use clues::{CallClue, Clues, Effect};
-pub use condense::{Refusal, accept, condense};
-pub use elide::{Elision, ToolRule, Treatment, elide};
-pub use importance::{importance, scores};
-pub use plan::{CannotShrink, Cut, Gone, Keep, Limits, Pace, Plan, Scene, Shrunk, Why};
-pub use score::{Reason, Score};
-pub use units::{Hold, Unit, unit_at, units};
-pub use weights::{Counter, Weights};
-pub use window::{Fraction, window};
-pub use wish::wish;
+pub use archive::{ArchiveEntry, CompactedEntry, CompactionArchive};
+pub use budget::plan_budget;
+pub use clues::{CallClue, CallEffect, HistoryClues};
+pub use condense::{SummaryRejection, check_summary, plan_summary};
+pub use elide::{AnswerTreatment, ElisionPolicy, ToolElisionRule, plan_elision};
+pub use importance::{plan_importance, score_units};
+pub use plan::{
+    AnswerRemainder, CompactionInput, CompactionPace, CompactionPlan, DropReason, DroppedUnit,
+    HistoryCut, ShrinkError, ShrunkAnswer, TokenLimits,
+};
+pub use score::{ScoreReason, UnitScore};
+pub use units::{Unit, UnitHold, split_units, unit_at};
+pub use user_input::user_part;
+pub use weights::{TokenCounter, TokenWeights};
+pub use window::{HistoryFraction, plan_window};

@@ -7,16 +7,16 @@ use std::{borrow::Cow, sync::Arc};
 
 use crate::{rules::RuleSet, span::Span};
 
-mod facts;
-mod flaw;
+mod features;
+mod defect;
 mod kinds;
 mod optional_text;
 mod surrogates;
 mod builder;
 
-pub use builder::Builder;
-pub use facts::Facts;
-pub use flaw::{Flaw, FlawHarm, FlawText};
+pub use builder::DraftBuilder;
+pub use defect::{DefectHarm, DefectText, FileDefect};
+pub use features::DraftFeatures;
 pub use optional_text::OptionalText;
 pub use surrogates::lone_surrogates;
 
@@ -26,20 +26,20 @@ pub struct Draft<'a> {
     /// The whole input text; spans point into it.
     pub source: &'a str,
     /// The wire format it is written in.
-    pub wire: Wire,
+    pub format: Format,
     /// What stands around the list of messages.
-    pub body: Body<'a>,
+    pub body: DraftBody<'a>,
     /// Messages (contents, items) in order.
     pub messages: Vec<Message>,
     /// Parts of all messages, in order.
     pub parts: Vec<Part<'a>>,
     /// What occurs at all, so that rules about rare things cost nothing on common input.
-    pub facts: Facts,
+    pub features: DraftFeatures,
 }
 
 /// A provider's wire format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum Wire {
+pub enum Format {
     /// OpenAI Chat Completions and everything shaped like it.
     OpenaiChat,
     /// OpenAI Responses.
@@ -52,40 +52,45 @@ pub enum Wire {
     Bedrock,
 }
 
-impl Wire {
+impl Format {
     /// Every wire format.
-    pub const ALL: [Wire; 5] =
-        [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Bedrock];
+    pub const ALL: [Format; 5] = [
+        Format::OpenaiChat,
+        Format::OpenaiResponses,
+        Format::Anthropic,
+        Format::Gemini,
+        Format::Bedrock,
+    ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Wire::OpenaiChat => "openai-chat",
-            Wire::OpenaiResponses => "openai-responses",
-            Wire::Anthropic => "anthropic",
-            Wire::Gemini => "gemini",
-            Wire::Bedrock => "bedrock",
+            Format::OpenaiChat => "openai-chat",
+            Format::OpenaiResponses => "openai-responses",
+            Format::Anthropic => "anthropic",
+            Format::Gemini => "gemini",
+            Format::Bedrock => "bedrock",
         }
     }
 
     /// The format of that name.
-    pub fn parse(name: &str) -> Option<Wire> {
-        Wire::ALL.into_iter().find(|wire| wire.name() == name)
+    pub fn parse(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|wire| wire.name() == name)
     }
 
     /// How calls and answers are laid out in it.
-    pub fn layout(self) -> Layout {
+    pub fn layout(self) -> MessageLayout {
         match self {
-            Wire::OpenaiChat => Layout::Chat,
-            Wire::OpenaiResponses => Layout::Items,
-            Wire::Anthropic | Wire::Gemini | Wire::Bedrock => Layout::Blocks,
+            Format::OpenaiChat => MessageLayout::Chat,
+            Format::OpenaiResponses => MessageLayout::Items,
+            Format::Anthropic | Format::Gemini | Format::Bedrock => MessageLayout::Blocks,
         }
     }
 }
 
 /// How a wire format lays out calls and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Layout {
+pub enum MessageLayout {
     /// An answer is a message of its own.
     Chat,
     /// Calls and answers are blocks inside messages; answers live in user messages.
@@ -96,7 +101,7 @@ pub enum Layout {
 
 /// What stands around the list of messages in the document.
 #[derive(Clone, Debug, Default)]
-pub struct Body<'a> {
+pub struct DraftBody<'a> {
     /// The document is a request: an object with more in it than the list.
     pub request: bool,
     /// The document is an object around the list, with or without more in it.
@@ -115,7 +120,7 @@ pub struct Body<'a> {
     /// first such escape of a string to its last.
     pub surrogates: Vec<Span>,
     /// What is wrong with the file around the conversation; only session files have any.
-    pub flaws: Vec<Flaw>,
+    pub defects: Vec<FileDefect>,
     /// Rules whose findings keep nobody from going on: no repair of them may cost thinking.
     pub optional: RuleSet,
 }
@@ -168,9 +173,9 @@ pub struct Message {
     /// One past the index of its last part.
     pub last: u32,
     /// What its content field holds.
-    pub content: Content,
+    pub content: ContentShape,
     /// Rare properties.
-    pub marks: Marks,
+    pub flags: MessageFlags,
 }
 
 impl Message {
@@ -182,7 +187,7 @@ impl Message {
 
 /// What a content field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Content {
+pub enum ContentShape {
     /// No such field, or a message that has none by its nature.
     #[default]
     Absent,
@@ -198,53 +203,53 @@ pub enum Content {
 
 /// Rare properties of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Marks(pub u16);
+pub struct MessageFlags(pub u16);
 
-impl Marks {
+impl MessageFlags {
     /// Marked as a prefix the model should continue (Mistral).
-    pub const PREFIX: Marks = Marks(1);
+    pub const PREFIX: MessageFlags = MessageFlags(1);
     /// Carries something beside content and calls that makes it meaningful (refusal, audio).
-    pub const OTHER_BODY: Marks = Marks(2);
+    pub const OTHER_BODY: MessageFlags = MessageFlags(2);
     /// Carries an empty list of calls.
-    pub const EMPTY_CALLS: Marks = Marks(4);
+    pub const EMPTY_CALLS: MessageFlags = MessageFlags(4);
     /// Carries an item id with the wrong prefix.
-    pub const BAD_ITEM_ID: Marks = Marks(8);
+    pub const BAD_ITEM_ID: MessageFlags = MessageFlags(8);
     /// A reasoning item that can only be resolved from the server's store.
-    pub const UNSTORED: Marks = Marks(16);
+    pub const UNSTORED: MessageFlags = MessageFlags(16);
     /// Carries an item id at all.
-    pub const ITEM_ID: Marks = Marks(32);
+    pub const ITEM_ID: MessageFlags = MessageFlags(32);
     /// A list of calls stands on a message that may not hold one.
-    pub const STRAY_CALLS: Marks = Marks(64);
+    pub const STRAY_CALLS: MessageFlags = MessageFlags(64);
 
     /// The role is unknown here, but another format's word for the model.
-    pub const MODEL: Marks = Marks(128);
+    pub const MODEL: MessageFlags = MessageFlags(128);
 
     /// Carries fields we do not know, which may hold what it says.
-    pub const UNKNOWN_BODY: Marks = Marks(512);
+    pub const UNKNOWN_BODY: MessageFlags = MessageFlags(512);
     /// Holds a summary that the provider made of what came before it.
-    pub const COMPACTION: Marks = Marks(256);
+    pub const COMPACTION: MessageFlags = MessageFlags(256);
 
     /// Its signed reasoning is not bound to what stands before it: the model that made it is known.
-    pub const UNBOUND: Marks = Marks(1 << 15);
+    pub const UNBOUND: MessageFlags = MessageFlags(1 << 15);
 
     /// Only names something that lies on the server.
-    pub const REFERENCE: Marks = Marks(1024);
+    pub const REFERENCE: MessageFlags = MessageFlags(1024);
 
     /// Whether all marks of `other` are set.
-    pub fn has(self, other: Marks) -> bool {
+    pub fn has(self, other: MessageFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Both sets together.
     #[must_use]
-    pub fn with(self, other: Marks) -> Marks {
-        Marks(self.0 | other.0)
+    pub fn with(self, other: MessageFlags) -> MessageFlags {
+        MessageFlags(self.0 | other.0)
     }
 
     /// Without those of `other`.
     #[must_use]
-    pub fn without(self, other: Marks) -> Marks {
-        Marks(self.0 & !other.0)
+    pub fn without(self, other: MessageFlags) -> MessageFlags {
+        MessageFlags(self.0 & !other.0)
     }
 }
 
@@ -254,23 +259,23 @@ pub struct Part<'a> {
     /// Where it lies; [`Span::NOWHERE`] if it was invented.
     pub span: Span,
     /// What it is.
-    pub kind: Kind<'a>,
+    pub kind: PartKind<'a>,
 }
 
 /// What a part is. It is small, as most parts are texts; what is known about a call or an answer is
 /// shared by all outlines of a history, whatever a repair does to the rest of it.
 #[derive(Clone, Debug)]
-pub enum Kind<'a> {
+pub enum PartKind<'a> {
     /// Text.
-    Text(Text),
+    Text(TextShape),
     /// An image, a file, a sound.
     Media,
     /// The model's reasoning.
-    Reasoning(Seal),
+    Reasoning(SignatureState),
     /// A call that the client answers.
-    Call(Arc<Call<'a>>),
+    Call(Arc<DraftCall<'a>>),
     /// An answer of the client.
-    Answer(Arc<Answer<'a>>),
+    Answer(Arc<DraftAnswer<'a>>),
     /// A call that the provider runs itself.
     ServerCall(Option<Box<Cow<'a, str>>>),
     /// The provider's own answer.
@@ -281,7 +286,7 @@ pub enum Kind<'a> {
 
 /// How much a text says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Text {
+pub enum TextShape {
     /// Nothing.
     Empty,
     /// White space only.
@@ -298,7 +303,7 @@ pub enum Text {
 
 /// How reasoning is bound to its maker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Seal {
+pub enum SignatureState {
     /// Signed, redacted or encrypted: bound to model and prefix.
     Signed,
     /// The format wants a signature and there is none.
@@ -309,15 +314,15 @@ pub enum Seal {
 
 /// A call that the client answers.
 #[derive(Clone, Debug)]
-pub struct Call<'a> {
+pub struct DraftCall<'a> {
     /// Its id; none if missing, empty, or not a string.
     pub id: OptionalText<'a>,
     /// The tool's name, where the format carries one.
     pub name: OptionalText<'a>,
     /// Which kind of call it is: answers of another family do not match.
-    pub family: Family,
+    pub family: CallFamily,
     /// What its arguments look like.
-    pub arguments: Arguments,
+    pub arguments: ArgumentsShape,
     /// Carries a thought signature.
     pub signed: bool,
     /// Says of which type it is, where the format asks for that; a tool search says who runs it; the
@@ -327,15 +332,15 @@ pub struct Call<'a> {
 
 /// An answer of the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer<'a> {
+pub struct DraftAnswer<'a> {
     /// The id of the call it answers; none if missing, empty, or not a string.
     pub id: OptionalText<'a>,
     /// The tool's name; only one format carries any.
     pub name: Option<Box<Cow<'a, str>>>,
     /// Which kind of call it answers.
-    pub family: Family,
+    pub family: CallFamily,
     /// What it says.
-    pub output: Output,
+    pub output: AnswerShape,
     /// Where its content lies.
     pub content: Span,
     /// Holds something that is not text.
@@ -344,7 +349,7 @@ pub struct Answer<'a> {
 
 /// Kinds of call; an answer matches only a call of its own family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum CallFamily {
     /// Ordinary function tools.
     Function,
     /// Free-text tools.
@@ -363,9 +368,9 @@ pub enum Family {
 
 /// What the arguments of a call look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arguments {
+pub enum ArgumentsShape {
     /// As the format wants them (and, where looked into, an object).
-    Good,
+    Valid,
     /// Not there.
     Missing,
     /// An object where the format wants a string.
@@ -379,12 +384,12 @@ pub enum Arguments {
     /// The free text of a custom call is not there.
     NoInput,
     /// The free text of a custom call is no text.
-    OddInput,
+    MalformedInput,
 }
 
 /// What an answer says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Output {
+pub enum AnswerShape {
     /// Something.
     Full,
     /// An empty string or an empty list.
@@ -396,21 +401,21 @@ pub enum Output {
     /// No such field.
     Missing,
     /// Something, in a form that the format does not take.
-    Odd,
+    Malformed,
 }
 
-impl Family {
+impl CallFamily {
     /// Whether words can stand in for an answer; some demand a screenshot.
-    pub fn takes_words(self) -> bool {
+    pub fn accepts_text(self) -> bool {
         match self {
-            Family::Function
-            | Family::Custom
-            | Family::LocalShell
-            | Family::Shell
-            | Family::ApplyPatch
+            CallFamily::Function
+            | CallFamily::Custom
+            | CallFamily::LocalShell
+            | CallFamily::Shell
+            | CallFamily::ApplyPatch
             // A plain function output answers a search, too.
-            | Family::ToolSearch => true,
-            Family::Computer => false,
+            | CallFamily::ToolSearch => true,
+            CallFamily::Computer => false,
         }
     }
 }
@@ -422,13 +427,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Whether a message holds client calls.
-    pub fn calls_in(&self, message: &Message) -> bool {
-        self.parts_of(message).iter().any(|part| matches!(part.kind, Kind::Call(_)))
+    pub fn has_calls(&self, message: &Message) -> bool {
+        self.parts_of(message).iter().any(|part| matches!(part.kind, PartKind::Call(_)))
     }
 
     /// Whether a message holds answers.
-    pub fn answers_in(&self, message: &Message) -> bool {
-        self.parts_of(message).iter().any(|part| matches!(part.kind, Kind::Answer(_)))
+    pub fn has_answers(&self, message: &Message) -> bool {
+        self.parts_of(message).iter().any(|part| matches!(part.kind, PartKind::Answer(_)))
     }
 
     /// The message around a place of the input; `None` if it lies outside the list.
@@ -459,7 +464,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The layout of its wire format.
-    pub fn layout(&self) -> Layout {
-        self.wire.layout()
+    pub fn layout(&self) -> MessageLayout {
+        self.format.layout()
     }
 }

@@ -12,12 +12,12 @@ mod quoted;
 #[cfg(test)]
 mod tests;
 
-use table::{Group, Verdict};
-use text::Squeezed;
+use table::{WordingGroup, WordingMeaning};
+use text::NormalizedText;
 
 /// What an error text says, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation<'a> {
+pub struct ErrorExplanation<'a> {
     /// The rule, as the number in its code: 101 is `FW101`.
     pub code: u16,
     /// Whose wording it is. Compatible servers copy the wording of the server they imitate.
@@ -31,42 +31,43 @@ pub struct Explanation<'a> {
     /// The message or item that the text points at, counted from 0.
     pub message_index: Option<usize>,
     /// Other rules that lead to the same text.
-    pub also: &'static [u16],
+    pub other_codes: &'static [u16],
 }
 
 /// Finds the rule behind an error text of any provider, in any quoting.
 ///
 /// `None` means that the text is not about the shape of a history, or not one we know.
-pub fn explain(text: &str) -> Option<Explanation<'_>> {
-    let squeezed = Squeezed::new(text);
-    let (group, provider) = find(&squeezed)?;
-    let Verdict::Rule { code, also, advice } = group.verdict else { return None };
+pub fn explain(text: &str) -> Option<ErrorExplanation<'_>> {
+    let squeezed = NormalizedText::new(text);
+    let (group, provider) = find_group(&squeezed)?;
+    let WordingMeaning::Rule { code, also, advice } = group.meaning else { return None };
     let message_index = quoted::message_index(text, &squeezed);
-    let (code, also) = earliest(code, also, message_index);
-    Some(Explanation {
+    let (code, also) = narrow_code(code, also, message_index);
+    Some(ErrorExplanation {
         code,
         provider,
         advice: advice.en,
         advice_zh: advice.zh,
-        ids: quoted::ids(text, &squeezed),
+        ids: quoted::quoted_ids(text, &squeezed),
         message_index,
-        also,
+        other_codes: also,
     })
 }
 
 /// The first group of the table with a wording that the text holds, and whose wording it is.
-fn find(squeezed: &Squeezed) -> Option<(&'static Group, &'static str)> {
+fn find_group(squeezed: &NormalizedText) -> Option<(&'static WordingGroup, &'static str)> {
     let mut buffer = String::new();
     table::GROUPS.iter().copied().flatten().find_map(|group| {
-        let mut texts = group.texts.iter();
-        let (provider, _) = texts.find(|(_, fragments)| squeezed.holds(fragments, &mut buffer))?;
+        let mut texts = group.wordings.iter();
+        let (provider, _) =
+            texts.find(|(_, fragments)| squeezed.contains_all(fragments, &mut buffer))?;
         Some((group, *provider))
     })
 }
 
 /// Anthropic says the same about an id used twice in a turn and one used again later. A second turn that calls stands
 /// at message 3 at the earliest, so before that it can only be the former.
-fn earliest(
+fn narrow_code(
     code: u16,
     also: &'static [u16],
     message_index: Option<usize>,

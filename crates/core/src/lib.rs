@@ -6,7 +6,7 @@
 
 mod span;
 mod draft;
-mod pair;
+mod pairing;
 pub mod chain;
 mod profile;
 mod policy;
@@ -19,26 +19,29 @@ mod repair;
 pub mod compact;
 mod explain;
 
-pub use check::{Question, check};
+pub use check::{CheckOptions, check};
 pub use draft::{
-    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, FlawHarm,
-    FlawText, Kind, Layout, Marks, Message, OptionalText, Output, Part, Role, Seal, Text, Wire,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DefectHarm, DefectText, Draft,
+    DraftAnswer, DraftBody, DraftBuilder, DraftCall, DraftFeatures, FileDefect, Format, Message,
+    MessageFlags, MessageLayout, OptionalText, Part, PartKind, Role, SignatureState, TextShape,
     lone_surrogates,
 };
-pub use explain::{Explanation, explain};
-pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
+pub use explain::{ErrorExplanation, explain};
+pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};
 pub use placeholder::{
-    Language, Missing, headed_media, interrupted, is_placeholder, media_heading, summary, words,
+    MissingAnswer, PlaceholderLanguage, classify_open_call, is_placeholder, media_heading,
+    media_heading_id, placeholder_text, summary_text,
 };
-pub use policy::{Orphans, Policy, Tail, Unanswered};
-pub use profile::{Evidence, IdRule, Profile, binds_thinking};
+pub use policy::{OrphanPolicy, Policy, TailPolicy, UnansweredPolicy};
+pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking};
 pub use repair::{
-    ArgumentsFix, BodyEdits, Edit, EditLog, NewWords, Patch, Piece, QuotedAnswer, Repair,
-    RepairLosses, Slot, Source, Words, carry_out, fresh_id, legal_name, repair,
+    ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartPatch, PartSource,
+    QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan, fresh_id,
+    legal_name, repair,
 };
 pub use report::{
-    Applicability, EditCount, EditCounts, Finding, FindingCount, FindingCounts, Fix, Place, Report,
-    Severity, Strategy,
+    EditCount, EditCounts, Finding, FindingCount, FindingCounts, FindingLocation, Fix,
+    FixApplicability, Report, Severity, Strategy,
 };
 pub use rules::{Rule, RuleSet};
 pub use span::Span;

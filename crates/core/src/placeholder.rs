@@ -3,7 +3,7 @@
 
 /// The language of invented text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Language {
+pub enum PlaceholderLanguage {
     /// English.
     #[default]
     English,
@@ -13,7 +13,7 @@ pub enum Language {
 
 /// What is known about a call that has no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Missing {
+pub enum MissingAnswer {
     /// It never ran.
     NotStarted,
     /// It may have run.
@@ -31,47 +31,57 @@ pub enum Missing {
 }
 
 /// The words of a placeholder answer.
-pub fn words(missing: Missing, language: Language) -> &'static str {
+pub fn placeholder_text(missing: MissingAnswer, language: PlaceholderLanguage) -> &'static str {
     match (language, missing) {
-        (Language::English, Missing::NotStarted) => "[foxwedge] Not started: this call never ran.",
-        (Language::English, Missing::Interrupted) => {
+        (PlaceholderLanguage::English, MissingAnswer::NotStarted) => {
+            "[foxwedge] Not started: this call never ran."
+        }
+        (PlaceholderLanguage::English, MissingAnswer::Interrupted) => {
             "[foxwedge] Interrupted: no answer was recorded. The call may have run; check before repeating it."
         }
-        (Language::English, Missing::InterruptedReading) => {
+        (PlaceholderLanguage::English, MissingAnswer::InterruptedReading) => {
             "[foxwedge] Interrupted: no answer was recorded. The call only reads; it can be repeated."
         }
-        (Language::English, Missing::Denied) => {
+        (PlaceholderLanguage::English, MissingAnswer::Denied) => {
             "[foxwedge] Denied by the user: this call did not run."
         }
-        (Language::English, Missing::Skipped) => {
+        (PlaceholderLanguage::English, MissingAnswer::Skipped) => {
             "[foxwedge] Skipped: an earlier call ended the turn."
         }
-        (Language::English, Missing::TimedOut) => {
+        (PlaceholderLanguage::English, MissingAnswer::TimedOut) => {
             "[foxwedge] Timed out: the call may still have had an effect; check before repeating it."
         }
-        (Language::English, Missing::Lost) => {
+        (PlaceholderLanguage::English, MissingAnswer::Lost) => {
             "[foxwedge] Lost: the call ran, but its answer was not kept."
         }
-        (Language::Chinese, Missing::NotStarted) => "[foxwedge] 未开始：该调用从未执行。",
-        (Language::Chinese, Missing::Interrupted) => {
+        (PlaceholderLanguage::Chinese, MissingAnswer::NotStarted) => {
+            "[foxwedge] 未开始：该调用从未执行。"
+        }
+        (PlaceholderLanguage::Chinese, MissingAnswer::Interrupted) => {
             "[foxwedge] 已中断：没有记录到结果。该调用可能已经执行，重复之前请先确认。"
         }
-        (Language::Chinese, Missing::InterruptedReading) => {
+        (PlaceholderLanguage::Chinese, MissingAnswer::InterruptedReading) => {
             "[foxwedge] 已中断：没有记录到结果。该调用只读取数据，可以重新执行。"
         }
-        (Language::Chinese, Missing::Denied) => "[foxwedge] 用户拒绝：该调用没有执行。",
-        (Language::Chinese, Missing::Skipped) => "[foxwedge] 已跳过：前面的调用结束了本轮。",
-        (Language::Chinese, Missing::TimedOut) => {
+        (PlaceholderLanguage::Chinese, MissingAnswer::Denied) => {
+            "[foxwedge] 用户拒绝：该调用没有执行。"
+        }
+        (PlaceholderLanguage::Chinese, MissingAnswer::Skipped) => {
+            "[foxwedge] 已跳过：前面的调用结束了本轮。"
+        }
+        (PlaceholderLanguage::Chinese, MissingAnswer::TimedOut) => {
             "[foxwedge] 超时：该调用可能已经产生影响，重复之前请先确认。"
         }
-        (Language::Chinese, Missing::Lost) => "[foxwedge] 已丢失：调用已执行，但结果没有保存。",
+        (PlaceholderLanguage::Chinese, MissingAnswer::Lost) => {
+            "[foxwedge] 已丢失：调用已执行，但结果没有保存。"
+        }
     }
 }
 
 /// What is known of a call that a history leaves open: well-known tools that only read may be
 /// repeated, everything else has to be checked first. A verb in a name proves nothing
 /// (`get_or_create`), so only whole names count.
-pub fn interrupted(name: Option<&str>) -> Missing {
+pub fn classify_open_call(name: Option<&str>) -> MissingAnswer {
     const READING: [&str; 24] = [
         "cat",
         "codebasesearch",
@@ -106,9 +116,9 @@ pub fn interrupted(name: Option<&str>) -> Missing {
         .map(|c| c.to_ascii_lowercase())
         .collect();
     if READING.contains(&plain.as_str()) {
-        Missing::InterruptedReading
+        MissingAnswer::InterruptedReading
     } else {
-        Missing::Interrupted
+        MissingAnswer::Interrupted
     }
 }
 
@@ -121,13 +131,13 @@ pub fn is_placeholder(raw: &str) -> bool {
     if raw.len() > LONGEST * 6 {
         return false;
     }
-    let mut texts = said(raw);
+    let mut texts = content_texts(raw);
     let (Some(text), None) = (texts.next(), texts.next()) else { return false };
-    text.len() <= LONGEST && is_known(&text)
+    text.len() <= LONGEST && is_known_placeholder(&text)
 }
 
 /// Words that agents and libraries write in place of a result that is not there.
-fn is_known(text: &str) -> bool {
+fn is_known_placeholder(text: &str) -> bool {
     const BEGINNINGS: [&str; 13] = [
         "[foxwedge] ",
         // Claude Code.
@@ -157,18 +167,18 @@ fn is_known(text: &str) -> bool {
 
 /// The texts in an answer's content (raw JSON) that say something: strings that are neither keys
 /// nor types.
-fn said(raw: &str) -> impl Iterator<Item = String> {
+fn content_texts(raw: &str) -> impl Iterator<Item = String> {
     let mut rest = raw;
     let mut of_type = false;
     std::iter::from_fn(move || {
         loop {
             let (_, inside) = rest.split_once('"')?;
-            let (string, behind) = string_end(inside)?;
+            let (string, behind) = split_string(inside)?;
             rest = behind;
             if rest.trim_start().starts_with(':') {
-                of_type = plain(string) == "type";
+                of_type = unescape(string) == "type";
             } else if !std::mem::take(&mut of_type) && !string.is_empty() {
-                return Some(plain(string));
+                return Some(unescape(string));
             }
         }
     })
@@ -186,9 +196,9 @@ pub(crate) fn is_blank(raw: &str) -> bool {
     let mut rest = raw;
     let mut of_type = false;
     while let Some((before, inside)) = rest.split_once('"') {
-        let Some((string, behind)) = string_end(inside) else { return false };
+        let Some((string, behind)) = split_string(inside) else { return false };
         let is_key = behind.trim_start().starts_with(':');
-        let text = plain(string);
+        let text = unescape(string);
         let nothing = match is_key {
             true => KEYS.contains(&text.as_str()),
             false => of_type || text.trim().is_empty(),
@@ -205,9 +215,9 @@ pub(crate) fn is_blank(raw: &str) -> bool {
 /// Whether raw JSON has a key of this name, at any depth.
 pub(crate) fn has_key(raw: &str, key: &str) -> bool {
     let mut rest = raw;
-    while let Some((string, behind)) = rest.split_once('"').and_then(|it| string_end(it.1)) {
+    while let Some((string, behind)) = rest.split_once('"').and_then(|it| split_string(it.1)) {
         rest = behind;
-        if rest.trim_start().starts_with(':') && plain(string) == key {
+        if rest.trim_start().starts_with(':') && unescape(string) == key {
             return true;
         }
     }
@@ -215,7 +225,7 @@ pub(crate) fn has_key(raw: &str, key: &str) -> bool {
 }
 
 /// Parts raw JSON behind an opening quote at the closing one.
-fn string_end(inside: &str) -> Option<(&str, &str)> {
+fn split_string(inside: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let end = inside.find(|c: char| {
         let ends = c == '"' && !escaped;
@@ -226,7 +236,7 @@ fn string_end(inside: &str) -> Option<(&str, &str)> {
 }
 
 /// A string without its escapes; those of unusual characters may become another character.
-fn plain(string: &str) -> String {
+fn unescape(string: &str) -> String {
     let mut text = String::with_capacity(string.len());
     let mut rest = string;
     while let Some((before, escape)) = rest.split_once('\\') {
@@ -249,83 +259,85 @@ fn plain(string: &str) -> String {
 }
 
 /// Text put between an answer and a user message where a provider wants an assistant in between.
-pub(crate) fn bridge(language: Language) -> &'static str {
+pub(crate) fn bridge_text(language: PlaceholderLanguage) -> &'static str {
     match language {
-        Language::English => "Understood.",
-        Language::Chinese => "好的。",
+        PlaceholderLanguage::English => "Understood.",
+        PlaceholderLanguage::Chinese => "好的。",
     }
 }
 
 /// Text of a user message put in front of a history that starts with the assistant.
-pub(crate) fn opening(language: Language) -> &'static str {
+pub(crate) fn opening_text(language: PlaceholderLanguage) -> &'static str {
     match language {
-        Language::English => "(The beginning of this conversation is not available.)",
-        Language::Chinese => "（本次对话的开头不可用。）",
+        PlaceholderLanguage::English => "(The beginning of this conversation is not available.)",
+        PlaceholderLanguage::Chinese => "（本次对话的开头不可用。）",
     }
 }
 
 /// Text of a user message put behind a history that ends with the assistant.
-pub(crate) fn onward(language: Language) -> &'static str {
+pub(crate) fn continue_text(language: PlaceholderLanguage) -> &'static str {
     match language {
-        Language::English => "Continue.",
-        Language::Chinese => "请继续。",
+        PlaceholderLanguage::English => "Continue.",
+        PlaceholderLanguage::Chinese => "请继续。",
     }
 }
 
 /// Stands in for what a user message says that says nothing.
-pub(crate) fn empty_message(language: Language) -> &'static str {
+pub(crate) fn empty_message_text(language: PlaceholderLanguage) -> &'static str {
     match language {
-        Language::English => "(empty message)",
-        Language::Chinese => "（空消息）",
+        PlaceholderLanguage::English => "(empty message)",
+        PlaceholderLanguage::Chinese => "（空消息）",
     }
 }
 
 /// Stands in for an answer that says nothing.
-pub(crate) fn no_output(language: Language) -> &'static str {
+pub(crate) fn no_output_text(language: PlaceholderLanguage) -> &'static str {
     match language {
-        Language::English => "(no output)",
-        Language::Chinese => "（无输出）",
+        PlaceholderLanguage::English => "(no output)",
+        PlaceholderLanguage::Chinese => "（无输出）",
     }
 }
 
 /// Heads a quoted answer whose call is not in the history.
-pub(crate) fn quote(id: Option<&str>, language: Language) -> String {
+pub(crate) fn orphan_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     match (language, id) {
-        (Language::English, Some(id)) => {
+        (PlaceholderLanguage::English, Some(id)) => {
             format!("[foxwedge] Answer to tool call {id}, which is not in this history:")
         }
-        (Language::English, None) => {
+        (PlaceholderLanguage::English, None) => {
             "[foxwedge] Answer to a tool call that is not in this history:".to_owned()
         }
-        (Language::Chinese, Some(id)) => {
+        (PlaceholderLanguage::Chinese, Some(id)) => {
             format!("[foxwedge] 工具调用 {id} 的结果（该调用不在历史中）：")
         }
-        (Language::Chinese, None) => {
+        (PlaceholderLanguage::Chinese, None) => {
             "[foxwedge] 某个工具调用的结果（该调用不在历史中）：".to_owned()
         }
     }
 }
 
 /// Heads a quoted second answer.
-pub(crate) fn second(id: Option<&str>, language: Language) -> String {
+pub(crate) fn second_answer_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     let id = id.unwrap_or("?");
     match language {
-        Language::English => format!("[foxwedge] Another answer to tool call {id}:"),
-        Language::Chinese => format!("[foxwedge] 工具调用 {id} 的另一个结果："),
+        PlaceholderLanguage::English => format!("[foxwedge] Another answer to tool call {id}:"),
+        PlaceholderLanguage::Chinese => format!("[foxwedge] 工具调用 {id} 的另一个结果："),
     }
 }
 
 /// Heads media that was moved out of an answer.
-pub fn media_heading(id: Option<&str>, language: Language) -> String {
+pub fn media_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     let id = id.unwrap_or("?");
     match language {
-        Language::English => format!("[foxwedge] Media from the answer to tool call {id}:"),
-        Language::Chinese => format!("[foxwedge] 工具调用 {id} 的结果中的媒体："),
+        PlaceholderLanguage::English => {
+            format!("[foxwedge] Media from the answer to tool call {id}:")
+        }
+        PlaceholderLanguage::Chinese => format!("[foxwedge] 工具调用 {id} 的结果中的媒体："),
     }
 }
 
 /// The id of the call in a text that is such a heading, in either language.
-pub fn headed_media(text: &str) -> Option<&str> {
+pub fn media_heading_id(text: &str) -> Option<&str> {
     let words = text.strip_prefix("[foxwedge] ")?;
     let english = || words.strip_prefix("Media from the answer to tool call ")?.strip_suffix(':');
     let chinese = || words.strip_prefix("工具调用 ")?.strip_suffix(" 的结果中的媒体：");
@@ -334,14 +346,14 @@ pub fn headed_media(text: &str) -> Option<&str> {
 
 /// Whether a text (raw JSON) begins like [`media_heading`].
 pub(crate) fn is_media_heading(raw: &str) -> bool {
-    let told = begins(raw);
+    let told = strip_to_own_text(raw);
     told.starts_with("[foxwedge] Media from the answer")
         || told.starts_with("[foxwedge] 工具调用") && told.contains("的结果中的媒体")
 }
 
 /// Whether a text (raw JSON) begins like something we say in the user's place: what follows came
 /// from a tool, not from the user.
-pub(crate) fn speaks_for_a_tool(raw: &str) -> bool {
+pub(crate) fn is_tool_note(raw: &str) -> bool {
     const HEADINGS: [&str; 5] = [
         "[foxwedge] Media from the answer",
         "[foxwedge] Answer to ",
@@ -349,25 +361,25 @@ pub(crate) fn speaks_for_a_tool(raw: &str) -> bool {
         "[foxwedge] 工具调用",
         "[foxwedge] 某个工具调用",
     ];
-    let told = begins(raw);
+    let told = strip_to_own_text(raw);
     HEADINGS.iter().any(|heading| told.starts_with(heading))
 }
 
 /// Whether a text (raw JSON) begins like what agents put into the user's messages by themselves.
-pub(crate) fn reminds(raw: &str) -> bool {
+pub(crate) fn is_agent_reminder(raw: &str) -> bool {
     const NOTES: [&str; 2] = ["<system-reminder>", "[Request interrupted by user"];
-    NOTES.iter().any(|note| !begins_with(raw, note).is_empty())
+    NOTES.iter().any(|note| !strip_to_words(raw, note).is_empty())
 }
 
 /// The text in a string, or in a small object around one, if our own words begin it.
-fn begins(raw: &str) -> &str {
-    begins_with(raw, "[foxwedge] ")
+fn strip_to_own_text(raw: &str) -> &str {
+    strip_to_words(raw, "[foxwedge] ")
 }
 
 /// The text in a string, or in a small object around one, from some words on; empty if others
 /// stand before them.
-fn begins_with<'r>(raw: &'r str, words: &str) -> &'r str {
-    let Some(at) = near(raw, words) else { return "" };
+fn strip_to_words<'r>(raw: &'r str, words: &str) -> &'r str {
+    let Some(at) = find_near_start(raw, words) else { return "" };
     let (before, told) = raw.split_at(at);
     let string = before == "\"";
     let field = before.starts_with('{') && before.ends_with('"') && before.contains("text");
@@ -376,7 +388,7 @@ fn begins_with<'r>(raw: &'r str, words: &str) -> &'r str {
 }
 
 /// Where words begin, if that is near.
-fn near(raw: &str, words: &str) -> Option<usize> {
+fn find_near_start(raw: &str, words: &str) -> Option<usize> {
     const NEAR: usize = 64;
     let mut end = raw.len().min(NEAR);
     while !raw.is_char_boundary(end) {
@@ -387,13 +399,13 @@ fn near(raw: &str, words: &str) -> Option<usize> {
 
 /// A summary that stands for so many messages. Its end is marked, since formats that join what a
 /// user says would hide where the user goes on.
-pub fn summary(text: &str, count: usize, language: Language) -> String {
+pub fn summary_text(text: &str, count: usize, language: PlaceholderLanguage) -> String {
     let text = text.trim();
     match language {
-        Language::English => {
+        PlaceholderLanguage::English => {
             format!("[foxwedge] Summary of {count} earlier messages:\n\n{text}\n\n{SUMMARY_END}")
         }
-        Language::Chinese => {
+        PlaceholderLanguage::Chinese => {
             format!("[foxwedge] 此前 {count} 条消息的摘要：\n\n{text}\n\n{SUMMARY_END_CHINESE}")
         }
     }
@@ -404,17 +416,17 @@ const SUMMARY_END_CHINESE: &str = "[foxwedge] 摘要结束。";
 
 /// Whether a text (raw JSON) is a [`summary`] and nothing else.
 pub(crate) fn is_summary(raw: &str) -> bool {
-    let told = begins(raw);
+    let told = strip_to_own_text(raw);
     let end = raw.trim_end_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '}'));
     (told.starts_with("[foxwedge] Summary of ") || told.starts_with("[foxwedge] 此前 "))
         && (end.ends_with(SUMMARY_END) || end.ends_with(SUMMARY_END_CHINESE))
 }
 
 /// Left in an answer whose media was moved out.
-pub(crate) fn media_pointer(language: Language) -> &'static str {
+pub(crate) fn media_pointer_text(language: PlaceholderLanguage) -> &'static str {
     match language {
-        Language::English => "(see the following user message)",
-        Language::Chinese => "（见后面的用户消息）",
+        PlaceholderLanguage::English => "(see the following user message)",
+        PlaceholderLanguage::Chinese => "（见后面的用户消息）",
     }
 }
 
@@ -424,24 +436,24 @@ mod tests {
 
     #[test]
     fn a_media_heading_names_its_call() {
-        for language in [Language::English, Language::Chinese] {
+        for language in [PlaceholderLanguage::English, PlaceholderLanguage::Chinese] {
             let heading = media_heading(Some("call_1"), language);
-            assert_eq!(headed_media(&heading), Some("call_1"), "{heading}");
-            assert_eq!(headed_media(&format!("see: {heading}")), None);
+            assert_eq!(media_heading_id(&heading), Some("call_1"), "{heading}");
+            assert_eq!(media_heading_id(&format!("see: {heading}")), None);
         }
     }
 
     #[test]
     fn only_whole_names_of_reading_tools_may_be_repeated() {
         for name in ["read_file", "Read", "readFile", "Grep", "list_dir", "WebSearch"] {
-            assert_eq!(interrupted(Some(name)), Missing::InterruptedReading, "{name}");
+            assert_eq!(classify_open_call(Some(name)), MissingAnswer::InterruptedReading, "{name}");
         }
         let others =
             ["search_and_replace", "get_or_create_user", "find_and_kill", "getPaid", "bash", ""];
         for name in others {
-            assert_eq!(interrupted(Some(name)), Missing::Interrupted, "{name}");
+            assert_eq!(classify_open_call(Some(name)), MissingAnswer::Interrupted, "{name}");
         }
-        assert_eq!(interrupted(None), Missing::Interrupted);
+        assert_eq!(classify_open_call(None), MissingAnswer::Interrupted);
     }
 
     #[test]

@@ -1,25 +1,25 @@
 //! What a repair may invent, move or drop.
 
-use crate::placeholder::Language;
+use crate::placeholder::PlaceholderLanguage;
 
 /// What a repair may do where it has a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
     /// What happens to calls that nobody answered.
-    pub unanswered: Unanswered,
+    pub unanswered: UnansweredPolicy,
     /// What happens to answers without a call.
-    pub orphans: Orphans,
+    pub orphans: OrphanPolicy,
     /// Whether open calls at the end are dead or still running.
-    pub tail: Tail,
+    pub tail: TailPolicy,
     /// Whether a repair may speak for the user: asking the model to go on (FW403).
-    pub bold: bool,
+    pub allow_unsafe: bool,
     /// The language of invented text.
-    pub language: Language,
+    pub language: PlaceholderLanguage,
 }
 
 /// What happens to calls that nobody answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Unanswered {
+pub enum UnansweredPolicy {
     /// A placeholder answers them; nothing is lost.
     #[default]
     Answer,
@@ -29,20 +29,20 @@ pub enum Unanswered {
     DropCall,
 }
 
-impl Unanswered {
+impl UnansweredPolicy {
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Unanswered::Answer => "answer",
-            Unanswered::DropTurn => "drop-turn",
-            Unanswered::DropCall => "drop-call",
+            UnansweredPolicy::Answer => "answer",
+            UnansweredPolicy::DropTurn => "drop-turn",
+            UnansweredPolicy::DropCall => "drop-call",
         }
     }
 }
 
 /// What happens to answers without a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Orphans {
+pub enum OrphanPolicy {
     /// They are quoted as user text.
     #[default]
     Quote,
@@ -52,7 +52,7 @@ pub enum Orphans {
 
 /// Whether open calls at the end are dead or still running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tail {
+pub enum TailPolicy {
     /// Nobody will answer them any more.
     #[default]
     Dead,

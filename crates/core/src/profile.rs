@@ -1,6 +1,6 @@
 //! The rules of one provider's API, as data.
 
-use crate::draft::{Draft, Wire};
+use crate::draft::{Draft, Format};
 
 /// The rules of one provider API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -25,22 +25,22 @@ pub enum Profile {
 
 /// How we know that a provider refuses something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Evidence {
+pub enum RuleEvidence {
     /// Documented, measured, or its error text was seen.
-    Sure,
+    Documented,
     /// Inferred from a compatible provider.
-    Likely,
+    Inferred,
 }
 
 /// Which call ids a provider takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IdRule {
     /// Fewest characters.
-    pub least: usize,
+    pub min_length: usize,
     /// Most characters.
-    pub most: usize,
+    pub max_length: usize,
     /// Characters allowed beside letters and digits; `None` allows every character.
-    pub extra: Option<&'static str>,
+    pub extra_chars: Option<&'static str>,
 }
 
 /// Letters and digits, one bit each.
@@ -58,13 +58,13 @@ const ALPHANUMERIC: u128 = {
 
 impl IdRule {
     /// What is allowed, in words.
-    pub(crate) fn told(&self) -> String {
-        let characters = match self.extra {
+    pub(crate) fn describe(&self) -> String {
+        let characters = match self.extra_chars {
             None => "characters".to_owned(),
             Some("") => "letters and digits".to_owned(),
             Some(extra) => format!("letters, digits and any of `{extra}`"),
         };
-        match (self.least, self.most) {
+        match (self.min_length, self.max_length) {
             (least, most) if least == most => format!("exactly {most} {characters}"),
             (_, usize::MAX) => characters,
             (_, most) => format!("at most {most} {characters}"),
@@ -74,12 +74,14 @@ impl IdRule {
     /// Whether an id obeys the rule.
     pub fn allows(&self, id: &str) -> bool {
         // Characters count; as many bytes or fewer are never more characters.
-        let fits = |id: &str| id.chars().take(self.most.saturating_add(1)).count() <= self.most;
-        let long_enough = id.len() >= self.least;
-        let short_enough = id.len() <= self.most || !id.is_ascii() && fits(id);
+        let fits = |id: &str| {
+            id.chars().take(self.max_length.saturating_add(1)).count() <= self.max_length
+        };
+        let long_enough = id.len() >= self.min_length;
+        let short_enough = id.len() <= self.max_length || !id.is_ascii() && fits(id);
         long_enough
             && short_enough
-            && self.extra.is_none_or(|extra| {
+            && self.extra_chars.is_none_or(|extra| {
                 // One bit for each ASCII character that is allowed.
                 let extra = extra.bytes().fold(ALPHANUMERIC, |set, byte| set | 1 << (byte & 127));
                 id.bytes().all(|byte| byte < 128 && extra >> byte & 1 == 1)
@@ -120,48 +122,50 @@ impl Profile {
     }
 
     /// The provider that owns a wire format.
-    pub fn of(wire: Wire) -> Profile {
+    pub fn for_format(wire: Format) -> Profile {
         match wire {
-            Wire::OpenaiChat => Profile::OpenaiChat,
-            Wire::OpenaiResponses => Profile::OpenaiResponses,
-            Wire::Anthropic => Profile::Anthropic,
-            Wire::Gemini => Profile::Gemini,
-            Wire::Bedrock => Profile::Bedrock,
+            Format::OpenaiChat => Profile::OpenaiChat,
+            Format::OpenaiResponses => Profile::OpenaiResponses,
+            Format::Anthropic => Profile::Anthropic,
+            Format::Gemini => Profile::Gemini,
+            Format::Bedrock => Profile::Bedrock,
         }
     }
 
     /// Which call ids it takes.
-    pub fn ids(self) -> IdRule {
-        let free = IdRule { least: 1, most: usize::MAX, extra: None };
+    pub fn id_rule(self) -> IdRule {
+        let free = IdRule { min_length: 1, max_length: usize::MAX, extra_chars: None };
         match self {
-            Profile::OpenaiChat => IdRule { most: 40, ..free },
-            Profile::OpenaiResponses => IdRule { most: 64, ..free },
-            Profile::Anthropic => IdRule { extra: Some("_-"), ..free },
-            Profile::Bedrock => IdRule { most: 64, extra: Some("_.:-"), ..free },
-            Profile::Mistral | Profile::Strict => IdRule { least: 9, most: 9, extra: Some("") },
+            Profile::OpenaiChat => IdRule { max_length: 40, ..free },
+            Profile::OpenaiResponses => IdRule { max_length: 64, ..free },
+            Profile::Anthropic => IdRule { extra_chars: Some("_-"), ..free },
+            Profile::Bedrock => IdRule { max_length: 64, extra_chars: Some("_.:-"), ..free },
+            Profile::Mistral | Profile::Strict => {
+                IdRule { min_length: 9, max_length: 9, extra_chars: Some("") }
+            }
             Profile::Gemini | Profile::Deepseek => free,
         }
     }
 
     /// Which tool names it takes.
-    pub fn names(self) -> IdRule {
+    pub fn name_rule(self) -> IdRule {
         match self {
             Profile::Anthropic | Profile::OpenaiResponses => {
-                IdRule { least: 1, most: 128, extra: Some("_-") }
+                IdRule { min_length: 1, max_length: 128, extra_chars: Some("_-") }
             }
-            Profile::Gemini => IdRule { least: 1, most: 128, extra: Some("_.:-") },
+            Profile::Gemini => IdRule { min_length: 1, max_length: 128, extra_chars: Some("_.:-") },
             Profile::OpenaiChat
             | Profile::Bedrock
             | Profile::Mistral
             | Profile::Deepseek
-            | Profile::Strict => IdRule { least: 1, most: 64, extra: Some("_-") },
+            | Profile::Strict => IdRule { min_length: 1, max_length: 64, extra_chars: Some("_-") },
         }
     }
 
     /// Whether a tool name is taken.
-    pub fn takes_name(self, name: &str) -> bool {
+    pub fn accepts_name(self, name: &str) -> bool {
         let first = name.chars().next();
-        self.names().allows(name)
+        self.name_rule().allows(name)
             && (!matches!(self, Profile::Gemini | Profile::Strict)
                 || first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_'))
     }
@@ -174,10 +178,10 @@ impl Profile {
 
 /// Whether answers have to stand alone in their message: under the union of all rules, and at
 /// Bedrock for models other than Claude. A request that names no model is not accused.
-pub(crate) fn answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
+pub(crate) fn requires_answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
     let other_model = || {
         let model = draft.body.model.as_deref();
-        draft.wire == Wire::Bedrock && model.is_some_and(|model| !model.contains("claude"))
+        draft.format == Format::Bedrock && model.is_some_and(|model| !model.contains("claude"))
     };
     match profile {
         Profile::Strict => true,
@@ -188,7 +192,7 @@ pub(crate) fn answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
 
 /// Whether a model is served by OpenAI itself. Names with a slash are those of routers, and open
 /// models are served by anybody.
-pub(crate) fn is_openais(model: Option<&str>) -> bool {
+pub(crate) fn is_openai_model(model: Option<&str>) -> bool {
     let Some(model) = model.map(str::to_ascii_lowercase) else { return false };
     let own = ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "ft:gpt-", "ft:o"];
     !model.contains('/')
@@ -200,7 +204,7 @@ pub(crate) fn is_openais(model: Option<&str>) -> bool {
 /// namesake is asked: many others are shaped like OpenAI and take longer ids.
 pub(crate) fn may_take_any_id(profile: Profile, draft: &Draft<'_>) -> bool {
     matches!(profile, Profile::OpenaiChat | Profile::OpenaiResponses)
-        && !is_openais(draft.body.model.as_deref())
+        && !is_openai_model(draft.body.model.as_deref())
 }
 
 /// Whether a model name is a Claude that takes no assistant prefill (4.6 and later).
@@ -259,8 +263,8 @@ mod tests {
             (Profile::OpenaiChat, "call with any character é", true),
         ];
         for (profile, id, expected) in table {
-            assert_eq!(profile.ids().allows(id), expected, "{} {id}", profile.name());
+            assert_eq!(profile.id_rule().allows(id), expected, "{} {id}", profile.name());
         }
-        assert!(!Profile::OpenaiChat.ids().allows(&"x".repeat(41)));
+        assert!(!Profile::OpenaiChat.id_rule().allows(&"x".repeat(41)));
     }
 }

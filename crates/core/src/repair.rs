@@ -7,19 +7,19 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    check::{Question, check, count},
-    draft::{Content, Draft, Marks, Part, Role},
+    check::{CheckOptions, check, count_findings},
+    draft::{ContentShape, Draft, MessageFlags, Part, Role},
     placeholder,
-    report::{Applicability, Finding, Report, Strategy},
+    report::{Finding, FixApplicability, Report, Strategy},
     rules::RuleSet,
     span::Span,
 };
 
-mod work;
+mod state;
 mod edits;
 mod patch;
 mod sources;
-mod flaws;
+mod defects;
 mod roles;
 mod misplaced;
 mod pairs;
@@ -35,20 +35,20 @@ pub(crate) mod binding;
 mod compaction;
 mod losses;
 
-pub use compaction::{Words, carry_out};
+pub use compaction::{CompactionText, apply_plan};
 pub use content::legal_name;
 pub use edits::EditLog;
 pub use ids::fresh_id;
 pub use losses::RepairLosses;
-pub use patch::Patch;
-pub use sources::{NewWords, QuotedAnswer, Source};
-use work::Work;
+pub use patch::PartPatch;
+pub use sources::{NewText, PartSource, QuotedAnswer};
+use state::RepairState;
 
 /// A repaired history, as data.
 #[derive(Clone, Debug)]
 pub struct Repair<'a> {
     /// The messages in their new order; none if nothing was done.
-    pub slots: Arc<Vec<Slot<'a>>>,
+    pub messages: Arc<Vec<RepairedMessage<'a>>>,
     /// What was done, in order.
     pub edits: EditLog,
     /// What changes around the list of messages.
@@ -60,17 +60,17 @@ pub struct Repair<'a> {
     /// What is still wrong: findings that have no repair, or none that may be done unasked.
     pub after: Report,
     /// What later rounds cost, where a file has to be read again to be repaired to the end.
-    pub later: RepairLosses,
+    pub later_losses: RepairLosses,
     changed: bool,
 }
 
 impl<'a> Repair<'a> {
     /// Gives every message that changes its pieces, also where only its role or another field does.
-    pub fn open_touched(&mut self, draft: &Draft<'a>) {
-        let closed = |slot: &Slot<'_>| slot.touched && !slot.opened;
-        if self.slots.iter().any(closed) {
-            let slots = Arc::make_mut(&mut self.slots).iter_mut();
-            slots.filter(|slot| closed(slot)).for_each(|slot| slot.open(draft));
+    pub fn load_touched_parts(&mut self, draft: &Draft<'a>) {
+        let closed = |slot: &RepairedMessage<'_>| slot.touched && !slot.parts_loaded;
+        if self.messages.iter().any(closed) {
+            let slots = Arc::make_mut(&mut self.messages).iter_mut();
+            slots.filter(|slot| closed(slot)).for_each(|slot| slot.load_parts(draft));
         }
     }
 
@@ -82,48 +82,48 @@ impl<'a> Repair<'a> {
 
 /// One message of the repaired history.
 #[derive(Clone, Debug)]
-pub struct Slot<'a> {
+pub struct RepairedMessage<'a> {
     /// The message of the input whose other fields it keeps; `None` if it is new.
     pub origin: Option<usize>,
     /// Who speaks.
     pub role: Role,
     /// Its parts. Those of a slot that is not touched stay in the input, and so do those of one of
     /// which only other fields change, until it is opened.
-    pub pieces: Vec<Piece<'a>>,
+    pub parts: Vec<RepairedPart<'a>>,
     /// What its content field holds.
-    pub content: Content,
+    pub content: ContentShape,
     /// Rare properties.
-    pub marks: Marks,
+    pub flags: MessageFlags,
     /// It cannot be copied from the input as it is.
     pub touched: bool,
     /// Its role has to be written anew.
-    pub recast: bool,
+    pub role_changed: bool,
     /// Its item id has to go.
     pub without_id: bool,
-    opened: bool,
+    parts_loaded: bool,
 }
 
-impl<'a> Slot<'a> {
+impl<'a> RepairedMessage<'a> {
     /// The slot with its pieces, whether they were taken over from the input or not.
-    pub fn with_pieces<'s>(&'s self, draft: &Draft<'a>) -> Cow<'s, Slot<'a>> {
-        if self.opened {
+    pub fn with_parts<'s>(&'s self, draft: &Draft<'a>) -> Cow<'s, RepairedMessage<'a>> {
+        if self.parts_loaded {
             return Cow::Borrowed(self);
         }
         let mut slot = self.clone();
-        slot.open(draft);
+        slot.load_parts(draft);
         Cow::Owned(slot)
     }
 }
 
 /// One part of a repaired message.
 #[derive(Clone, Debug)]
-pub struct Piece<'a> {
+pub struct RepairedPart<'a> {
     /// Its outline.
     pub part: Part<'a>,
     /// Where its content comes from.
-    pub source: Source<'a>,
+    pub source: PartSource<'a>,
     /// What changes inside it.
-    pub patch: Patch,
+    pub patch: PartPatch,
 }
 
 /// How arguments are spelled anew.
@@ -134,13 +134,13 @@ pub enum ArgumentsFix {
     /// A string becomes an object: parsed, else closed, else wrapped.
     ToObject,
     /// A string that is no object: closed if it is the beginning of one, else wrapped.
-    Mend,
+    CompleteObject,
     /// Nothing becomes an empty object.
     Empty,
     /// Another value is wrapped into an object.
     Wrap,
     /// Free text that is not there becomes an empty one.
-    NoText,
+    EmptyText,
     /// A value becomes free text that says the same.
     ToText,
 }
@@ -153,7 +153,7 @@ pub struct BodyEdits {
     /// Thinking is switched off.
     pub thinking_off: bool,
     /// Flaws of the file that are mended (indices into [`crate::Body::flaws`]).
-    pub mended: Vec<usize>,
+    pub fixed_defects: Vec<usize>,
 }
 
 /// One step of a repair.
@@ -172,34 +172,34 @@ pub struct Edit {
 }
 
 /// More rounds than any history needs; each round repairs what the one before it uncovered.
-const ROUNDS: usize = 48;
+const MAX_ROUNDS: usize = 48;
 
 /// Repairs a draft under a profile and a policy. What cannot be repaired is in `after`.
-pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
+pub fn repair<'a>(draft: &Draft<'a>, question: &CheckOptions) -> Repair<'a> {
     let before = check(draft, question);
     if before.is_clean() {
-        return untouched(before);
+        return unchanged_repair(before);
     }
-    finish(Work::new(draft, question), before)
+    run_rounds(RepairState::new(draft, question), before)
 }
 
 /// Repairs what is wrong with the history so far, until nothing is.
-fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
-    let question = work.question;
-    let mut after = work.changed.then(|| count(&work.draft(), question));
-    for _ in 0..ROUNDS {
+fn run_rounds<'a>(mut work: RepairState<'_, 'a>, before: Report) -> Repair<'a> {
+    let question = work.options;
+    let mut after = work.changed.then(|| count_findings(&work.draft(), question));
+    for _ in 0..MAX_ROUNDS {
         let edits = work.edits.len();
-        let found = fixable(after.as_ref().unwrap_or(&before), question);
+        let found = fixable_rules(after.as_ref().unwrap_or(&before), question);
         if found == RuleSet::default() {
-            leave_something(&mut work);
-            binding::release(&mut work);
+            keep_nonempty(&mut work);
+            binding::remove_bound_thinking(&mut work);
         } else {
-            round(&mut work, found);
+            run_phase(&mut work, found);
         }
         if work.edits.len() == edits {
             break;
         }
-        after = Some(count(&work.draft(), question));
+        after = Some(count_findings(&work.draft(), question));
     }
     let after = match after {
         None => before.clone(),
@@ -208,83 +208,83 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
     };
     Repair {
         changed: work.changed || !work.edits.is_empty(),
-        slots: Arc::new(work.slots),
+        messages: Arc::new(work.messages),
         edits: work.edits,
         body: work.body,
         surrogates: Arc::new(work.surrogates),
         before,
         after,
-        later: RepairLosses::default(),
+        later_losses: RepairLosses::default(),
     }
 }
 
 /// A history that said something does not become an empty one, which nobody takes and no reader
 /// recognises: a short user message stands for what is gone.
-fn leave_something(work: &mut Work<'_, '_>) {
-    if work.slots.is_empty() && !work.input.messages.is_empty() {
-        let words = placeholder::opening(work.policy().language);
-        work.slots.push(Slot::say(Role::User, words));
+fn keep_nonempty(work: &mut RepairState<'_, '_>) {
+    if work.messages.is_empty() && !work.input.messages.is_empty() {
+        let words = placeholder::opening_text(work.policy().language);
+        work.messages.push(RepairedMessage::with_text(Role::User, words));
         let note = "nothing else is left: a short user message says so".to_owned();
-        work.note(314, Strategy::Insert, 0, Vec::new(), note);
+        work.note_edit(314, Strategy::Insert, 0, Vec::new(), note);
     }
 }
 
 /// Nothing to do.
-fn untouched<'a>(report: Report) -> Repair<'a> {
+fn unchanged_repair<'a>(report: Report) -> Repair<'a> {
     Repair {
-        slots: Arc::default(),
+        messages: Arc::default(),
         edits: EditLog::default(),
         body: BodyEdits::default(),
         surrogates: Arc::default(),
         before: report.clone(),
         after: report,
-        later: RepairLosses::default(),
+        later_losses: RepairLosses::default(),
         changed: false,
     }
 }
 
 /// The rules that found something we may repair.
-fn fixable(report: &Report, question: &Question) -> RuleSet {
+fn fixable_rules(report: &Report, question: &CheckOptions) -> RuleSet {
     let mut found = RuleSet::default();
-    for kind in report.counts.iter().filter(|kind| kind.is_fixable(question.policy.bold)) {
+    for kind in report.counts.iter().filter(|kind| kind.is_fixable(question.policy.allow_unsafe)) {
         found.add(kind.rule.code);
     }
     found
 }
 
 /// Whether the policy lets us repair what was found.
-fn may(question: &Question, finding: &Finding) -> bool {
+fn is_allowed(question: &CheckOptions, finding: &Finding) -> bool {
     match finding.fix.applicability {
-        Applicability::Safe => true,
-        Applicability::Unsafe => question.policy.bold,
-        Applicability::None => false,
+        FixApplicability::Safe => true,
+        FixApplicability::Unsafe => question.policy.allow_unsafe,
+        FixApplicability::None => false,
     }
 }
 
-type Phase = fn(&mut Work<'_, '_>, RuleSet);
+type RepairPhase = fn(&mut RepairState<'_, '_>, RuleSet);
 
 /// What is repaired when. A phase builds on the ones before it being done: who speaks, what is
 /// not there at all, what belongs together, what it is called and says, where it stands.
-const PHASES: [(&[u16], Phase); 10] = [
-    (&[701, 702, 703, 704, 801, 802, 803, 804], flaws::mend),
-    (&[407], roles::name),
-    (&[304, 601, 602], misplaced::remove),
-    (&[503], reasoning::unsigned),
-    (&[308, 301, 206], content::clear),
-    (&[101, 102, 103, 104, 105, 304], pairs::mend),
-    (&[201, 202, 203, 204], ids::rename),
-    (&[302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 307], content::mend),
-    (&[305, 306, 310, 108, 106, 406, 402, 404, 401, 403, 405], turns::arrange),
-    (&[501, 502], reasoning::mend),
+const PHASES: [(&[u16], RepairPhase); 10] = [
+    (&[701, 702, 703, 704, 801, 802, 803, 804], defects::fix_defects),
+    (&[407], roles::fix_roles),
+    (&[304, 601, 602], misplaced::remove_misplaced),
+    (&[503], reasoning::remove_unsigned),
+    (&[308, 301, 206], content::remove_empty),
+    (&[101, 102, 103, 104, 105, 304], pairs::fix_pairs),
+    (&[201, 202, 203, 204], ids::rename_ids),
+    (&[302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 307], content::fix_content),
+    (&[305, 306, 310, 108, 106, 406, 402, 404, 401, 403, 405], turns::order_turns),
+    (&[501, 502], reasoning::fix_reasoning),
 ];
 
 /// Runs the first phase that has something to do; what that uncovers is found by the next check.
-fn round(work: &mut Work<'_, '_>, found: RuleSet) {
+fn run_phase(work: &mut RepairState<'_, '_>, found: RuleSet) {
     for (codes, phase) in PHASES {
         let edits = work.edits.len();
         if codes.iter().any(|&code| found.has(code)) {
             phase(work, found);
-            work.settle();
+            work.update_content_shapes();
         }
         if work.edits.len() > edits {
             return;

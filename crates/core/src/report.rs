@@ -1,7 +1,7 @@
 //! What is wrong with a draft, as data.
 
 use crate::{
-    profile::{Evidence, Profile},
+    profile::{Profile, RuleEvidence},
     rules::Rule,
     span::Span,
 };
@@ -9,7 +9,7 @@ use crate::{
 mod counts;
 
 pub use counts::{EditCount, EditCounts, FindingCount, FindingCounts};
-pub(crate) use counts::{LISTED, ListBudget, shorten, weight};
+pub(crate) use counts::{ListBudget, MAX_LISTED, id_bytes, truncate_entry};
 
 /// Everything found in one draft: the first findings of each rule in full, in the order of the
 /// document, and exact counts of all of them. What a report holds does not grow with what is wrong.
@@ -24,7 +24,7 @@ pub struct Report {
 
 impl Report {
     /// A report that lists the first finding of each rule only.
-    pub(crate) fn brief() -> Report {
+    pub(crate) fn first_findings() -> Report {
         Report { budget: ListBudget::FIRST, ..Report::default() }
     }
 
@@ -44,17 +44,17 @@ impl Report {
     }
 
     /// Fixes of the chosen kinds are done only when unsafe fixes are asked for.
-    pub(crate) fn hold_back(&mut self, chosen: impl Fn(&Rule, Severity, Fix) -> bool) {
+    pub(crate) fn require_unsafe(&mut self, chosen: impl Fn(&Rule, Severity, Fix) -> bool) {
         for finding in &mut self.findings {
             if chosen(finding.rule, finding.severity, finding.fix) {
-                finding.fix.applicability = Applicability::Unsafe;
+                finding.fix.applicability = FixApplicability::Unsafe;
             }
         }
         let mut counts = FindingCounts::default();
         for kind in self.counts.iter() {
             let mut fix = kind.fix;
             if chosen(kind.rule, kind.severity, fix) {
-                fix.applicability = Applicability::Unsafe;
+                fix.applicability = FixApplicability::Unsafe;
             }
             counts.add(kind.rule, kind.severity, fix, kind.count);
         }
@@ -68,11 +68,11 @@ impl Report {
         if !self.budget.has_room(before) {
             return;
         }
-        shorten(&mut finding.message, &mut finding.ids);
+        truncate_entry(&mut finding.message, &mut finding.ids);
         if let Some(tool) = &mut finding.tool {
-            counts::cut(tool, counts::ID);
+            counts::truncate_text(tool, counts::MAX_ID_BYTES);
         }
-        let bytes = finding.message.len() + weight(&finding.ids);
+        let bytes = finding.message.len() + id_bytes(&finding.ids);
         if self.budget.takes(before == 0, bytes) {
             self.findings.push(finding);
         }
@@ -89,9 +89,9 @@ pub struct Finding {
     /// One sentence about this very place.
     pub message: String,
     /// Where.
-    pub at: Place,
+    pub location: FindingLocation,
     /// The other half of the pair, where there is one.
-    pub partner: Option<Place>,
+    pub partner: Option<FindingLocation>,
     /// The call ids concerned.
     pub ids: Vec<String>,
     /// The tool concerned.
@@ -111,18 +111,18 @@ pub enum Severity {
     Warning,
 }
 
-impl From<Evidence> for Severity {
-    fn from(evidence: Evidence) -> Severity {
+impl From<RuleEvidence> for Severity {
+    fn from(evidence: RuleEvidence) -> Severity {
         match evidence {
-            Evidence::Sure => Severity::Error,
-            Evidence::Likely => Severity::Warning,
+            RuleEvidence::Documented => Severity::Error,
+            RuleEvidence::Inferred => Severity::Warning,
         }
     }
 }
 
 /// A place in a draft.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct FindingLocation {
     /// Index of the message.
     pub message: usize,
     /// Where it lies in the input.
@@ -133,7 +133,7 @@ pub struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fix {
     /// Whether it is done without asking.
-    pub applicability: Applicability,
+    pub applicability: FixApplicability,
     /// What would be done.
     pub strategy: Strategy,
 }
@@ -141,21 +141,22 @@ pub struct Fix {
 impl Fix {
     /// A fix that loses nothing.
     pub const fn safe(strategy: Strategy) -> Fix {
-        Fix { applicability: Applicability::Safe, strategy }
+        Fix { applicability: FixApplicability::Safe, strategy }
     }
 
     /// A fix that speaks for the user.
-    pub const fn bold(strategy: Strategy) -> Fix {
-        Fix { applicability: Applicability::Unsafe, strategy }
+    pub const fn requires_unsafe(strategy: Strategy) -> Fix {
+        Fix { applicability: FixApplicability::Unsafe, strategy }
     }
 
     /// Nothing can be done.
-    pub const NONE: Fix = Fix { applicability: Applicability::None, strategy: Strategy::Nothing };
+    pub const NONE: Fix =
+        Fix { applicability: FixApplicability::None, strategy: Strategy::Nothing };
 }
 
 /// Whether a fix is done without asking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Applicability {
+pub enum FixApplicability {
     /// Done by `fix`.
     Safe,
     /// Done only when unsafe fixes are asked for.
@@ -164,13 +165,13 @@ pub enum Applicability {
     None,
 }
 
-impl Applicability {
+impl FixApplicability {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Applicability::Safe => "safe",
-            Applicability::Unsafe => "unsafe",
-            Applicability::None => "none",
+            FixApplicability::Safe => "safe",
+            FixApplicability::Unsafe => "unsafe",
+            FixApplicability::None => "none",
         }
     }
 }

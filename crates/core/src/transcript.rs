@@ -1,9 +1,9 @@
 //! A draft proven sound.
 
 use crate::{
-    check::{Question, check},
+    check::{CheckOptions, check},
     draft::Draft,
-    pair::{Pairing, pair},
+    pairing::{CallPairing, pair_calls},
     report::Report,
 };
 
@@ -12,7 +12,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Transcript<'a> {
     draft: Draft<'a>,
-    pairing: Pairing,
+    pairing: CallPairing,
 }
 
 impl<'a> Transcript<'a> {
@@ -22,7 +22,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// Every call with its answer.
-    pub fn pairing(&self) -> &Pairing {
+    pub fn pairing(&self) -> &CallPairing {
         &self.pairing
     }
 }
@@ -32,12 +32,12 @@ impl<'a> Draft<'a> {
     ///
     /// # Errors
     /// The report, if there is any finding.
-    pub fn seal(self, question: &Question) -> Result<Transcript<'a>, Report> {
+    pub fn validate(self, question: &CheckOptions) -> Result<Transcript<'a>, Report> {
         let report = check(&self, question);
         if !report.is_clean() {
             return Err(report);
         }
-        let pairing = pair(&self);
+        let pairing = pair_calls(&self);
         Ok(Transcript { draft: self, pairing })
     }
 }

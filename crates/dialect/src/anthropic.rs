@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{block, body, known, message};
-pub(crate) use write::SPELLING;
+pub(crate) use read::{known_role, read_block, read_content, read_message};
+pub(crate) use write::SPLICE_FORMAT;

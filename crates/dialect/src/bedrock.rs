@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::message;
-pub(crate) use write::SPELLING;
+pub(crate) use read::read_message;
+pub(crate) use write::SPLICE_FORMAT;

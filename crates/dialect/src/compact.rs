@@ -4,38 +4,42 @@
 //! carried out by the engine, the result is read and weighed again. The caller gets a document that
 //! is sound and within its limits, or an error and the document as it was.
 
-mod weigh;
-mod look;
-mod hints;
-mod words;
-mod tell;
+mod token_weights;
+mod call_clues;
+mod tool_hints;
+mod shortened_text;
+mod plain_text;
 mod summary;
-mod digest;
+mod digest_summarizer;
 mod account;
-mod work;
+mod state;
 mod stage;
 
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    Question, Report, Span, Wire,
-    compact::{CannotShrink, Counter, Elision, Fraction, Limits, Refusal},
+    CheckOptions, Format, Report, Span,
+    compact::{
+        ElisionPolicy, HistoryFraction, ShrinkError, SummaryRejection, TokenCounter, TokenLimits,
+    },
 };
 
-pub use account::{Account, Became, Prefix, Shortened, Size, StageAccount};
-pub use digest::Digest;
-pub use look::clues;
-pub use summary::{Summarizer, SummaryRequest};
-pub use weigh::weigh;
+pub use account::{
+    CachedPrefix, CompactionAccount, HistorySize, MessageOutcome, ShortenedResult, StageAccount,
+};
+pub use call_clues::read_clues;
+pub use digest_summarizer::DigestSummarizer;
+pub use summary::{HistorySummarizer, SummaryRequest};
+pub use token_weights::weigh;
 
 use crate::ReadError;
-use work::Work;
+use state::CompactionState;
 
 /// A strategy.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Stage {
+pub enum CompactionStage {
     /// The first message stays, a fraction of the others goes.
-    Window(Fraction),
+    Window(HistoryFraction),
     /// The newest units that fit stay.
     Budget,
     /// Old, large answers shrink in place.
@@ -46,46 +50,46 @@ pub enum Stage {
     Summarize,
 }
 
-impl Stage {
+impl CompactionStage {
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Stage::Window(_) => "window",
-            Stage::Budget => "budget",
-            Stage::Elide => "elide",
-            Stage::Importance => "importance",
-            Stage::Summarize => "summarize",
+            CompactionStage::Window(_) => "window",
+            CompactionStage::Budget => "budget",
+            CompactionStage::Elide => "elide",
+            CompactionStage::Importance => "importance",
+            CompactionStage::Summarize => "summarize",
         }
     }
 }
 
 /// How a document shall shrink.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct CompactionSettings {
     /// What the result has to be sound for, and how repairs are made.
-    pub question: Question,
+    pub question: CheckOptions,
     /// The strategies, in order.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<CompactionStage>,
     /// How many tokens it may take; without, only `Window` and `Summarize` do something.
-    pub limits: Option<Limits>,
+    pub limits: Option<TokenLimits>,
     /// Messages that stay, by their index.
     pub pins: Vec<usize>,
     /// What may happen to answers.
-    pub elision: Elision,
+    pub elision: ElisionPolicy,
     /// How many tokens of the newest units `Summarize` leaves as they are; a quarter of the limit
     /// unless somebody says otherwise.
     pub recent: Option<u64>,
 }
 
-impl Settings {
+impl CompactionSettings {
     /// Answers shrink first, then the oldest units go.
-    pub fn new(question: Question, limits: Limits) -> Settings {
-        Settings {
+    pub fn new(question: CheckOptions, limits: TokenLimits) -> CompactionSettings {
+        CompactionSettings {
             question,
-            stages: vec![Stage::Elide, Stage::Budget],
+            stages: vec![CompactionStage::Elide, CompactionStage::Budget],
             limits: Some(limits),
             pins: Vec::new(),
-            elision: Elision::default(),
+            elision: ElisionPolicy::default(),
             recent: None,
         }
     }
@@ -93,16 +97,16 @@ impl Settings {
 
 /// A shorter document.
 #[derive(Clone, Debug)]
-pub struct Compacted<'a> {
+pub struct CompactedText<'a> {
     /// Its text: the input itself, if nothing had to happen.
     pub text: Cow<'a, str>,
     /// Its messages, in order.
-    pub messages: Vec<Line>,
+    pub messages: Vec<CompactedMessageSpan>,
     /// What was done.
-    pub account: Account,
+    pub account: CompactionAccount,
 }
 
-impl Compacted<'_> {
+impl CompactedText<'_> {
     /// Whether it is another document than the input.
     pub fn is_changed(&self) -> bool {
         matches!(self.text, Cow::Owned(_))
@@ -111,11 +115,11 @@ impl Compacted<'_> {
 
 /// A message of a shorter document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct CompactedMessageSpan {
     /// The message of the input it comes from, the first if they were joined; `None` if it is new.
     pub origin: Option<usize>,
     /// Whether it is that message, byte for byte.
-    pub kept: bool,
+    pub unchanged: bool,
     /// Where it lies in the text.
     pub span: Span,
 }
@@ -132,10 +136,10 @@ pub enum CompactError {
     Unsound(Box<Report>),
     /// What has to stay is too much.
     #[error(transparent)]
-    CannotShrink(Box<CannotShrink>),
+    CannotShrink(Box<ShrinkError>),
     /// The strategy needs to know how many tokens are allowed.
     #[error("the strategy `{}` needs a budget", .0.name())]
-    NeedsBudget(Stage),
+    NeedsBudget(CompactionStage),
     /// There is no summary.
     #[error("the summarizer `{name}` gave no summary: {why}")]
     NoSummary {
@@ -146,7 +150,7 @@ pub enum CompactError {
     },
     /// The summary is of no use.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] SummaryRejection),
 }
 
 /// Makes a document shorter.
@@ -156,17 +160,17 @@ pub enum CompactError {
 /// summarize it. The document then stays as it is.
 pub fn compact<'a>(
     source: &'a str,
-    wire: Wire,
-    settings: &Settings,
-    counter: &mut dyn Counter,
-    summarizer: &mut dyn Summarizer,
-) -> Result<Compacted<'a>, CompactError> {
-    let mut work = Work::new(source, wire, settings, counter)?;
+    wire: Format,
+    settings: &CompactionSettings,
+    counter: &mut dyn TokenCounter,
+    summarizer: &mut dyn HistorySummarizer,
+) -> Result<CompactedText<'a>, CompactError> {
+    let mut work = CompactionState::new(source, wire, settings, counter)?;
     for &stage in &settings.stages {
         if work.is_enough(settings, stage)? {
             break;
         }
-        work.run(stage, settings, counter, summarizer)?;
+        work.run_stage(stage, settings, counter, summarizer)?;
     }
     work.finish(settings)
 }

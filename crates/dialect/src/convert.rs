@@ -6,48 +6,48 @@
 //! the same bytes.
 
 mod request;
-mod names;
+mod tool_names;
 mod response;
-mod textual;
+mod text_tools;
 
-use foxwedge_core::{EditLog, Finding, Policy, Profile, Wire};
+use foxwedge_core::{EditLog, Finding, Format, Policy, Profile};
 
-use crate::canon::{Loss, Renamed};
+use crate::model::{IdentifierReplacement, Loss};
 
 pub use request::{compose, request};
-pub use response::{Answered, response};
+pub use response::{ConvertedResponse, response};
 
 /// How a conversion is to be done.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ConversionOptions {
     /// Whose rules the result has to obey; those of the target format's owner if not told.
     pub profile: Option<Profile>,
     /// What repairs may do.
     pub policy: Policy,
     /// How calls and answers are spelled.
-    pub tools: Tools,
+    pub tools: ToolNotation,
     /// The model of the result; as it was if not told.
     pub model: Option<String>,
     /// Ids that an earlier conversion replaced: they come back.
-    pub restore: Vec<Renamed>,
+    pub restored_ids: Vec<IdentifierReplacement>,
     /// Names of tools that were replaced in the request: an answer gets the old ones back.
-    pub names: Vec<Renamed>,
+    pub renamed_tools: Vec<IdentifierReplacement>,
     /// Tells answers apart that have no ids of their own.
     pub seed: String,
     /// When an answer was made, in seconds since 1970, if it does not say so itself.
     pub created: Option<u64>,
 }
 
-impl Options {
+impl ConversionOptions {
     /// Whose rules a result in that format has to obey.
-    pub fn profile(&self, to: Wire) -> Profile {
-        self.profile.unwrap_or(Profile::of(to))
+    pub fn profile(&self, to: Format) -> Profile {
+        self.profile.unwrap_or(Profile::for_format(to))
     }
 }
 
 /// How calls and answers are spelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tools {
+pub enum ToolNotation {
     /// As the format spells them.
     #[default]
     Native,
@@ -57,26 +57,26 @@ pub enum Tools {
 
 /// A request in another format.
 #[derive(Clone, Debug)]
-pub struct Converted {
+pub struct ConvertedRequest {
     /// The request: an object if it was one or has instructions beside its messages, else the bare
     /// list.
     pub body: String,
     /// What could not be carried.
     pub losses: Vec<Loss>,
     /// Ids that the target does not take, and what stands for them.
-    pub renamed: Vec<Renamed>,
+    pub renamed: Vec<IdentifierReplacement>,
     /// Names of tools that the target does not take, and what stands for them, in calls and where
     /// tools are declared. Answers of the target's model use the new names.
-    pub names: Vec<Renamed>,
+    pub renamed_tools: Vec<IdentifierReplacement>,
     /// What was mended before it crossed.
-    pub before: EditLog,
+    pub source_edits: EditLog,
     /// What was mended behind, for the target.
-    pub behind: EditLog,
+    pub target_edits: EditLog,
     /// What the target's provider still refuses: there is no repair that may be done unasked. The
     /// first findings of each rule.
-    pub left: Vec<Finding>,
+    pub remaining: Vec<Finding>,
     /// How many findings are left, listed or not.
-    pub left_total: usize,
+    pub remaining_total: usize,
     /// Messages that crossed.
     pub messages: usize,
 }

@@ -5,24 +5,24 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{Span, Wire};
+use foxwedge_core::{Format, Span};
 
-use crate::json::{Scan, Scanner, Shape, elements, field};
+use crate::json::{JsonScanner, JsonShape, ScanResult, array_elements, field_value};
 
 /// A guess and how good it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Detection {
+pub struct FormatDetection {
     /// The format.
-    pub wire: Wire,
+    pub wire: Format,
     /// How sure.
-    pub confidence: Confidence,
+    pub confidence: DetectionConfidence,
     /// What gave it away.
     pub reason: &'static str,
 }
 
 /// How sure a detection is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub enum Confidence {
+pub enum DetectionConfidence {
     /// Several formats look like this; the most common one was taken.
     Guess,
     /// Typical of the format.
@@ -31,141 +31,174 @@ pub enum Confidence {
     Certain,
 }
 
-impl Confidence {
+impl DetectionConfidence {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Confidence::Guess => "guess",
-            Confidence::Likely => "likely",
-            Confidence::Certain => "certain",
+            DetectionConfidence::Guess => "guess",
+            DetectionConfidence::Likely => "likely",
+            DetectionConfidence::Certain => "certain",
         }
     }
 }
 
 /// Messages looked at before we settle for what was seen.
-const LOOK: usize = 400;
+const MAX_MESSAGES: usize = 400;
 
 /// Points for each format; what only one format has weighs most.
 #[derive(Default)]
-struct Score {
-    best: Option<Detection>,
+struct DetectionScore {
+    best: Option<FormatDetection>,
     /// The formats whose list has the name that was found; none for a bare list.
-    named: &'static [Wire],
+    list_wires: &'static [Format],
     messages: usize,
     /// The model is a Claude.
     claude: bool,
 }
 
-impl Score {
-    fn vote(&mut self, wire: Wire, confidence: Confidence, reason: &'static str) {
-        let possible = self.named.is_empty() || self.named.contains(&wire);
+impl DetectionScore {
+    fn vote(&mut self, wire: Format, confidence: DetectionConfidence, reason: &'static str) {
+        let possible = self.list_wires.is_empty() || self.list_wires.contains(&wire);
         if possible && self.best.is_none_or(|best| best.confidence < confidence) {
-            self.best = Some(Detection { wire, confidence, reason });
+            self.best = Some(FormatDetection { wire, confidence, reason });
         }
     }
 
     fn is_settled(&self) -> bool {
-        self.messages >= LOOK
-            || self.best.is_some_and(|best| best.confidence == Confidence::Certain)
+        self.messages >= MAX_MESSAGES
+            || self.best.is_some_and(|best| best.confidence == DetectionConfidence::Certain)
     }
 }
 
 /// Detects the format of a document; `None` if it looks like no conversation at all.
-pub fn detect(source: &str) -> Option<Detection> {
-    let mut score = Score::default();
-    let mut scan = Scanner::new(source);
+pub fn detect(source: &str) -> Option<FormatDetection> {
+    let mut score = DetectionScore::default();
+    let mut scan = JsonScanner::new(source);
     // A broken document is reported by the reader; here the part before the break counts.
-    let _ = document(&mut scan, source, &mut score);
-    if score.claude && score.best.is_some_and(|best| best.confidence == Confidence::Guess) {
-        score.vote(Wire::Anthropic, Confidence::Likely, "a Claude model");
+    let _ = inspect_document(&mut scan, source, &mut score);
+    if score.claude && score.best.is_some_and(|best| best.confidence == DetectionConfidence::Guess)
+    {
+        score.vote(Format::Anthropic, DetectionConfidence::Likely, "a Claude model");
     }
     score.best
 }
 
-fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+fn inspect_document(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
     match scan.shape()? {
-        Shape::Array => {
-            messages(scan, source, score)?;
+        JsonShape::Array => {
+            inspect_messages(scan, source, score)?;
             if score.messages == 0 && score.best.is_none() && scan.position() > 0 {
-                score.vote(Wire::OpenaiChat, Confidence::Guess, "an empty list");
+                score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "an empty list");
             }
             Ok(())
         }
-        Shape::Object => scan
+        JsonShape::Object => scan
             .object(|scan, key, _| match key {
-                b"contents" if scan.shape()? == Shape::Array => {
-                    score.named = &[Wire::Gemini];
-                    score.vote(Wire::Gemini, Confidence::Likely, "a `contents` list");
-                    messages(scan, source, score)?;
-                    if score.is_settled() { done(scan) } else { Ok(()) }
+                b"contents" if scan.shape()? == JsonShape::Array => {
+                    score.list_wires = &[Format::Gemini];
+                    score.vote(Format::Gemini, DetectionConfidence::Likely, "a `contents` list");
+                    inspect_messages(scan, source, score)?;
+                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
                 }
-                b"input" if scan.shape()? == Shape::Array => {
-                    score.named = &[Wire::OpenaiResponses];
-                    score.vote(Wire::OpenaiResponses, Confidence::Likely, "an `input` list");
-                    messages(scan, source, score)?;
-                    if score.is_settled() { done(scan) } else { Ok(()) }
+                b"input" if scan.shape()? == JsonShape::Array => {
+                    score.list_wires = &[Format::OpenaiResponses];
+                    score.vote(
+                        Format::OpenaiResponses,
+                        DetectionConfidence::Likely,
+                        "an `input` list",
+                    );
+                    inspect_messages(scan, source, score)?;
+                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
                 }
-                b"input" if scan.shape()? == Shape::String => {
-                    score.vote(Wire::OpenaiResponses, Confidence::Guess, "an `input` text");
+                b"input" if scan.shape()? == JsonShape::String => {
+                    score.vote(
+                        Format::OpenaiResponses,
+                        DetectionConfidence::Guess,
+                        "an `input` text",
+                    );
                     scan.skip().map(drop)
                 }
                 b"previous_response_id" => {
-                    score.vote(Wire::OpenaiResponses, Confidence::Certain, "a field of Responses");
-                    done(scan)
+                    score.vote(
+                        Format::OpenaiResponses,
+                        DetectionConfidence::Certain,
+                        "a field of Responses",
+                    );
+                    stop_scan(scan)
                 }
-                b"messages" if scan.shape()? == Shape::Array => {
-                    score.named = &[Wire::OpenaiChat, Wire::Anthropic, Wire::Bedrock];
+                b"messages" if scan.shape()? == JsonShape::Array => {
+                    score.list_wires = &[Format::OpenaiChat, Format::Anthropic, Format::Bedrock];
                     // What was seen before may speak of another kind of request.
-                    score.best = score.best.filter(|best| score.named.contains(&best.wire));
-                    score.vote(Wire::OpenaiChat, Confidence::Guess, "a `messages` list");
-                    messages(scan, source, score)?;
-                    if score.is_settled() { done(scan) } else { Ok(()) }
+                    score.best = score.best.filter(|best| score.list_wires.contains(&best.wire));
+                    score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "a `messages` list");
+                    inspect_messages(scan, source, score)?;
+                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
                 }
                 b"anthropic_version" | b"anthropic_beta" => {
-                    score.vote(Wire::Anthropic, Confidence::Certain, "Anthropic's own field");
-                    done(scan)
+                    score.vote(
+                        Format::Anthropic,
+                        DetectionConfidence::Certain,
+                        "Anthropic's own field",
+                    );
+                    stop_scan(scan)
                 }
                 b"toolConfig" => {
                     // Gemini has a field of that name, too.
                     let value = scan.skip()?;
-                    if field(source, value, "functionCallingConfig").is_some()
-                        || field(source, value, "retrievalConfig").is_some()
+                    if field_value(source, value, "functionCallingConfig").is_some()
+                        || field_value(source, value, "retrievalConfig").is_some()
                     {
-                        score.vote(Wire::Gemini, Confidence::Likely, "a field of Gemini");
+                        score.vote(
+                            Format::Gemini,
+                            DetectionConfidence::Likely,
+                            "a field of Gemini",
+                        );
                         return Ok(());
                     }
-                    score.vote(Wire::Bedrock, Confidence::Certain, "a field of Bedrock Converse");
-                    done(scan)
+                    score.vote(
+                        Format::Bedrock,
+                        DetectionConfidence::Certain,
+                        "a field of Bedrock Converse",
+                    );
+                    stop_scan(scan)
                 }
                 b"inferenceConfig" | b"modelId" | b"additionalModelRequestFields" => {
-                    score.vote(Wire::Bedrock, Confidence::Certain, "a field of Bedrock Converse");
-                    done(scan)
+                    score.vote(
+                        Format::Bedrock,
+                        DetectionConfidence::Certain,
+                        "a field of Bedrock Converse",
+                    );
+                    stop_scan(scan)
                 }
                 b"systemInstruction" | b"system_instruction" | b"generationConfig" => {
-                    score.vote(Wire::Gemini, Confidence::Likely, "a field of Gemini");
+                    score.vote(Format::Gemini, DetectionConfidence::Likely, "a field of Gemini");
                     scan.skip().map(drop)
                 }
-                b"system" if scan.shape()? == Shape::Array => {
-                    blocks(scan, source, score)?;
+                b"system" if scan.shape()? == JsonShape::Array => {
+                    inspect_blocks(scan, source, score)?;
                     // Instructions of Anthropic's have a type, Bedrock's have none.
-                    if score.best.is_none_or(|best| best.wire != Wire::Bedrock) {
+                    if score.best.is_none_or(|best| best.wire != Format::Bedrock) {
                         score.vote(
-                            Wire::Anthropic,
-                            Confidence::Likely,
+                            Format::Anthropic,
+                            DetectionConfidence::Likely,
                             "a field of Anthropic requests",
                         );
                     }
                     Ok(())
                 }
-                b"tools" if scan.shape()? == Shape::Array => {
+                b"tools" if scan.shape()? == JsonShape::Array => {
                     let value = scan.skip()?;
-                    tools(source, value, score);
+                    inspect_tools(source, value, score);
                     Ok(())
                 }
                 b"system" | b"stop_sequences" | b"top_k" => {
                     score.vote(
-                        Wire::Anthropic,
-                        Confidence::Likely,
+                        Format::Anthropic,
+                        DetectionConfidence::Likely,
                         "a field of Anthropic requests",
                     );
                     scan.skip().map(drop)
@@ -175,7 +208,11 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
                 | b"parallel_tool_calls"
                 | b"stream_options"
                 | b"n" => {
-                    score.vote(Wire::OpenaiChat, Confidence::Likely, "a field of chat requests");
+                    score.vote(
+                        Format::OpenaiChat,
+                        DetectionConfidence::Likely,
+                        "a field of chat requests",
+                    );
                     scan.skip().map(drop)
                 }
                 b"model" => {
@@ -194,63 +231,103 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
 }
 
 /// Looks at how tools are declared.
-fn tools(source: &str, list: Span, score: &mut Score) {
-    for tool in elements(source, list).into_iter().take(4) {
-        let has = |key| field(source, tool, key).is_some();
+fn inspect_tools(source: &str, list: Span, score: &mut DetectionScore) {
+    for tool in array_elements(source, list).into_iter().take(4) {
+        let has = |key| field_value(source, tool, key).is_some();
         if has("function") || has("custom") {
-            score.vote(Wire::OpenaiChat, Confidence::Certain, "tools of chat requests");
+            score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "tools of chat requests");
         } else if has("input_schema") {
-            score.vote(Wire::Anthropic, Confidence::Certain, "tools with an `input_schema`");
+            score.vote(
+                Format::Anthropic,
+                DetectionConfidence::Certain,
+                "tools with an `input_schema`",
+            );
         } else if has("functionDeclarations") || has("function_declarations") {
-            score.vote(Wire::Gemini, Confidence::Certain, "declarations of functions");
+            score.vote(Format::Gemini, DetectionConfidence::Certain, "declarations of functions");
         }
     }
 }
 
 /// Ends the look.
-fn done(scan: &mut Scanner<'_>) -> Scan<()> {
-    scan.trouble("settled")
+fn stop_scan(scan: &mut JsonScanner<'_>) -> ScanResult<()> {
+    scan.fail("settled")
 }
 
-fn messages(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+fn inspect_messages(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
     scan.array(|scan, _| {
-        if scan.shape()? != Shape::Object {
-            return done(scan);
+        if scan.shape()? != JsonShape::Object {
+            return stop_scan(scan);
         }
         score.messages += 1;
-        message(scan, source, score)?;
-        if score.is_settled() { done(scan) } else { Ok(()) }
+        inspect_message(scan, source, score)?;
+        if score.is_settled() { stop_scan(scan) } else { Ok(()) }
     })
     .map(drop)
 }
 
-fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+fn inspect_message(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
     scan.object(|scan, key, _| {
         match key {
-            b"parts" => score.vote(Wire::Gemini, Confidence::Certain, "messages with `parts`"),
+            b"parts" => {
+                score.vote(Format::Gemini, DetectionConfidence::Certain, "messages with `parts`")
+            }
             b"tool_calls" | b"tool_call_id" | b"function_call" | b"reasoning_content" => {
-                score.vote(Wire::OpenaiChat, Confidence::Certain, "`tool_calls` and tool messages");
+                score.vote(
+                    Format::OpenaiChat,
+                    DetectionConfidence::Certain,
+                    "`tool_calls` and tool messages",
+                );
             }
             b"call_id" => {
-                score.vote(Wire::OpenaiResponses, Confidence::Certain, "items with a `call_id`");
+                score.vote(
+                    Format::OpenaiResponses,
+                    DetectionConfidence::Certain,
+                    "items with a `call_id`",
+                );
             }
             b"type" => {
-                score.vote(Wire::OpenaiResponses, Confidence::Likely, "items with a `type`");
+                score.vote(
+                    Format::OpenaiResponses,
+                    DetectionConfidence::Likely,
+                    "items with a `type`",
+                );
             }
             b"role" => {
                 let value = scan.skip()?;
-                match &*word(source, value) {
+                match &*string_value(source, value) {
                     "tool" | "function" => {
-                        score.vote(Wire::OpenaiChat, Confidence::Certain, "tool messages");
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Certain,
+                            "tool messages",
+                        );
                     }
                     "developer" => {
-                        score.vote(Wire::OpenaiChat, Confidence::Likely, "a developer message");
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Likely,
+                            "a developer message",
+                        );
                     }
-                    _ => score.vote(Wire::OpenaiChat, Confidence::Guess, "messages with a role"),
+                    _ => score.vote(
+                        Format::OpenaiChat,
+                        DetectionConfidence::Guess,
+                        "messages with a role",
+                    ),
                 }
                 return Ok(());
             }
-            b"content" if scan.shape()? == Shape::Array => return blocks(scan, source, score),
+            b"content" if scan.shape()? == JsonShape::Array => {
+                return inspect_blocks(scan, source, score);
+            }
             _ => {}
         }
         scan.skip().map(drop)
@@ -258,9 +335,13 @@ fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> 
     .map(drop)
 }
 
-fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+fn inspect_blocks(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
     scan.array(|scan, _| {
-        if scan.shape()? != Shape::Object {
+        if scan.shape()? != JsonShape::Object {
             return scan.skip().map(drop);
         }
         let mut typed = false;
@@ -270,23 +351,25 @@ fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
             match key {
                 b"type" => {
                     typed = true;
-                    block(&word(source, value), score);
+                    vote_block(&string_value(source, value), score);
                 }
                 b"toolUse" | b"toolResult" | b"reasoningContent" | b"cachePoint" => {
                     score.vote(
-                        Wire::Bedrock,
-                        Confidence::Certain,
+                        Format::Bedrock,
+                        DetectionConfidence::Certain,
                         "`toolUse` and `toolResult` blocks",
                     );
                 }
                 b"text" => text = true,
-                b"cache_control" => score.vote(Wire::Anthropic, Confidence::Likely, "cache marks"),
+                b"cache_control" => {
+                    score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks")
+                }
                 _ => {}
             }
             Ok(())
         })?;
         if text && !typed {
-            score.vote(Wire::Bedrock, Confidence::Likely, "text blocks without a type");
+            score.vote(Format::Bedrock, DetectionConfidence::Likely, "text blocks without a type");
         }
         Ok(())
     })
@@ -294,28 +377,32 @@ fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
 }
 
 /// What a string says, however it is spelled; any other value as it is.
-fn word(source: &str, value: Span) -> Cow<'_, str> {
+fn string_value(source: &str, value: Span) -> Cow<'_, str> {
     let raw = value.of(source);
     if !raw.contains('\\') {
         return Cow::Borrowed(raw.trim_matches('"'));
     }
-    let said = Scanner::within(source, value).string();
+    let said = JsonScanner::within(source, value).string();
     said.map_or(Cow::Borrowed(raw), |text| text.text(source))
 }
 
-fn block(kind: &str, score: &mut Score) {
+fn vote_block(kind: &str, score: &mut DetectionScore) {
     match kind {
         "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use"
         | "mcp_tool_use" | "document" | "image" => {
-            score.vote(Wire::Anthropic, Confidence::Certain, "`tool_use` and `tool_result` blocks");
+            score.vote(
+                Format::Anthropic,
+                DetectionConfidence::Certain,
+                "`tool_use` and `tool_result` blocks",
+            );
         }
         "input_text" | "output_text" | "input_image" | "input_file" => {
-            score.vote(Wire::OpenaiResponses, Confidence::Certain, "Responses content");
+            score.vote(Format::OpenaiResponses, DetectionConfidence::Certain, "Responses content");
         }
         "image_url" | "input_audio" | "refusal" => {
-            score.vote(Wire::OpenaiChat, Confidence::Certain, "chat content parts");
+            score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "chat content parts");
         }
-        "text" => score.vote(Wire::OpenaiChat, Confidence::Guess, "text parts"),
+        "text" => score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "text parts"),
         _ => {}
     }
 }

@@ -24,60 +24,60 @@ mod parts;
 
 use foxwedge_core::{Draft, Span};
 
-use crate::{canon::Reply, json::Scanner};
-use canonical::Speller;
-use chain::{Chain, Side};
+use crate::{json::JsonScanner, model::ModelReply};
+use canonical::TextNormalizer;
+use chain::{DigestChain, TurnSide};
 
 /// The value after each message of a draft, in order. The scope tells conversations apart that may
 /// not meet: other clients, other models.
 pub fn history(draft: &Draft<'_>, scope: u128) -> Vec<u128> {
-    Digest::new(scope).messages(draft)
+    ConversationDigest::new(scope).add_messages(draft)
 }
 
 /// The value that [`history`] will have behind the message or the messages with which a client
 /// repeats this reply. `after` is the value behind the request; if that ended with words of the
 /// model itself, [`Digest::reply`] knows more.
-pub fn reply(reply: &Reply<'_>, after: u128) -> u128 {
-    Digest::new(after).reply(reply)
+pub fn reply(reply: &ModelReply<'_>, after: u128) -> u128 {
+    ConversationDigest::new(after).value_after_reply(reply)
 }
 
 /// A conversation, message by message.
 #[derive(Clone)]
-pub struct Digest {
-    chain: Chain,
-    speller: Speller,
+pub struct ConversationDigest {
+    chain: DigestChain,
+    speller: TextNormalizer,
 }
 
-impl Digest {
+impl ConversationDigest {
     /// A conversation that begins.
-    pub fn new(scope: u128) -> Digest {
-        Digest::of_plain(scope, false)
+    pub fn new(scope: u128) -> ConversationDigest {
+        ConversationDigest::with_plain_escapes(scope, false)
     }
 
     /// The same, for a document of which somebody knows that its escapes are plainly spelled.
-    pub(crate) fn of_plain(scope: u128, plain: bool) -> Digest {
-        Digest { chain: Chain::new(scope), speller: Speller::new(plain) }
+    pub(crate) fn with_plain_escapes(scope: u128, plain: bool) -> ConversationDigest {
+        ConversationDigest { chain: DigestChain::new(scope), speller: TextNormalizer::new(plain) }
     }
 
     /// Adds a message of a draft; a digest takes the messages of one draft, in order.
-    pub fn message(&mut self, draft: &Draft<'_>, index: usize) {
-        parts::message(&mut self.chain, &mut self.speller, draft, index);
+    pub fn add_message(&mut self, draft: &Draft<'_>, index: usize) {
+        parts::add_message(&mut self.chain, &mut self.speller, draft, index);
     }
 
     /// Adds all messages of a draft: the value after each.
-    pub(crate) fn messages(&mut self, draft: &Draft<'_>) -> Vec<u128> {
+    pub(crate) fn add_messages(&mut self, draft: &Draft<'_>) -> Vec<u128> {
         let values = (0..draft.messages.len()).map(|index| {
-            self.message(draft, index);
+            self.add_message(draft, index);
             self.value()
         });
         values.collect()
     }
 
     /// Adds a text of the user's: the string that stands for all messages, with its quotes.
-    pub(crate) fn words(&mut self, source: &str, string: Span) -> u128 {
-        if let Ok(text) = Scanner::within(source, string).string() {
-            let words = self.speller.spell(text.span.of(source));
-            self.chain.text(Side::User, words, false);
+    pub(crate) fn add_user_text(&mut self, source: &str, string: Span) -> u128 {
+        if let Ok(text) = JsonScanner::within(source, string).string() {
+            let words = self.speller.normalize(text.span.of(source));
+            self.chain.add_text(TurnSide::User, words, false);
         }
         self.value()
     }
@@ -88,9 +88,9 @@ impl Digest {
     }
 
     /// The value that there will be when the client has repeated this reply.
-    pub fn reply(&self, reply: &Reply<'_>) -> u128 {
+    pub fn value_after_reply(&self, reply: &ModelReply<'_>) -> u128 {
         let mut then = self.clone();
-        parts::bits(&mut then.chain, &mut then.speller, Side::Model, &reply.parts);
+        parts::add_parts(&mut then.chain, &mut then.speller, TurnSide::Model, &reply.parts);
         then.value()
     }
 }

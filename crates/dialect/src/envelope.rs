@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{Span, Wire};
+use foxwedge_core::{Format, Span};
 
 use crate::{
     document::list_key,
-    json::{Scan, Scanner, Shape, field, says},
-    outline::{Once, word},
+    json::{JsonScanner, JsonShape, ScanResult, field_text, field_value},
+    outline::{UniqueFields, read_non_empty},
 };
 
 /// What stands around the list of messages. It borrows from the document; nothing is copied unless
 /// it was spelled with escapes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Envelope<'a> {
+pub struct RequestEnvelope<'a> {
     /// Where the model's name lies: the JSON string with its quotes, so that another one can be put
     /// in its place. `None` if there is none or it is no string.
     pub model: Option<Span>,
@@ -43,16 +43,16 @@ pub struct Envelope<'a> {
     /// Chat: how many answers are asked for.
     pub choices: Option<u64>,
     /// A field that would choose the server or its credentials. No client has a say in that.
-    pub foreign: Option<&'static str>,
+    pub routing_field: Option<&'static str>,
     /// Responses: where the string lies that stands for the only message, with its quotes.
     pub input: Option<Span>,
 }
 
-impl<'a> Envelope<'a> {
+impl<'a> RequestEnvelope<'a> {
     /// The name of the model; `source` is the document that this was read from.
     pub fn model_name(&self, source: &'a str) -> Option<Cow<'a, str>> {
-        let mut scan = Scanner::within(source, self.model?);
-        scan.string().ok()?.some(source)
+        let mut scan = JsonScanner::within(source, self.model?);
+        scan.string().ok()?.non_empty_text(source)
     }
 
     /// Whether earlier messages lie on the server and not in the request.
@@ -62,47 +62,49 @@ impl<'a> Envelope<'a> {
 
     /// Reads one field of a request that is not its list of messages. Of what has a wrong type
     /// nothing is known; the provider will refuse it.
-    pub(crate) fn field(
+    pub(crate) fn read_field(
         &mut self,
-        scan: &mut Scanner<'a>,
-        wire: Wire,
-        once: &mut Once,
+        scan: &mut JsonScanner<'a>,
+        wire: Format,
+        once: &mut UniqueFields,
         key: &[u8],
-    ) -> Scan<()> {
+    ) -> ScanResult<()> {
         let source = scan.source();
-        once.one_of(scan, &KEYS, key)?;
+        once.check_known(scan, &UNIQUE_KEYS, key)?;
         match key {
             b"model" | b"modelId" => {
                 let shape = scan.shape()?;
                 let value = scan.skip()?;
-                self.model = (shape == Shape::String && value.len() > 2).then_some(value);
+                self.model = (shape == JsonShape::String && value.len() > 2).then_some(value);
             }
-            b"stream" => self.stream = flag(scan)?,
+            b"stream" => self.stream = read_flag(scan)?,
             b"stream_options" => {
                 let value = scan.skip()?;
-                self.include_usage = inner(source, value, "include_usage").and_then(truth);
+                self.include_usage =
+                    field_source(source, value, "include_usage").and_then(parse_bool);
             }
-            b"previous_response_id" => self.previous_response = word(scan, source)?,
-            b"conversation" => self.conversation = conversation(scan)?,
+            b"previous_response_id" => self.previous_response = read_non_empty(scan, source)?,
+            b"conversation" => self.conversation = read_conversation(scan)?,
             b"thread" => {
                 let value = scan.skip()?;
-                self.thread = says(source, value, "type").as_deref() == Some("continue");
+                self.thread = field_text(source, value, "type").as_deref() == Some("continue");
             }
-            b"store" => self.store = flag(scan)?,
-            b"background" => self.background = flag(scan)?,
-            b"prompt_cache_key" => self.cache_key = word(scan, source)?,
+            b"store" => self.store = read_flag(scan)?,
+            b"background" => self.background = read_flag(scan)?,
+            b"prompt_cache_key" => self.cache_key = read_non_empty(scan, source)?,
             b"user" => {
-                let user = word(scan, source)?;
+                let user = read_non_empty(scan, source)?;
                 self.user = user.or(self.user.take());
             }
             b"safety_identifier" => {
-                let user = word(scan, source)?;
+                let user = read_non_empty(scan, source)?;
                 self.user = self.user.take().or(user);
             }
             b"metadata" => {
                 let value = scan.skip()?;
-                if wire == Wire::Anthropic {
-                    self.user = says(source, value, "user_id").filter(|user| !user.is_empty());
+                if wire == Format::Anthropic {
+                    self.user =
+                        field_text(source, value, "user_id").filter(|user| !user.is_empty());
                 }
             }
             b"max_tokens" | b"max_completion_tokens" | b"max_output_tokens" => {
@@ -116,21 +118,22 @@ impl<'a> Envelope<'a> {
             b"generationConfig" | b"generation_config" | b"inferenceConfig" => {
                 let value = scan.skip()?;
                 let names = ["maxOutputTokens", "max_output_tokens", "maxTokens"];
-                let most = names.iter().find_map(|name| inner(source, value, name));
+                let most = names.iter().find_map(|name| field_source(source, value, name));
                 self.max_output = most.and_then(|most| most.parse().ok());
             }
-            b"parallel_tool_calls" => self.parallel = flag(scan)?,
+            b"parallel_tool_calls" => self.parallel = read_flag(scan)?,
             b"tool_choice" => {
                 let value = scan.skip()?;
-                if wire == Wire::Anthropic {
-                    let alone = inner(source, value, "disable_parallel_tool_use").and_then(truth);
+                if wire == Format::Anthropic {
+                    let alone = field_source(source, value, "disable_parallel_tool_use")
+                        .and_then(parse_bool);
                     self.parallel = alone.map(|alone| !alone);
                 }
             }
             b"n" => self.choices = scan.skip()?.of(source).parse().ok(),
             _ => {
                 scan.skip()?;
-                self.foreign = self.foreign.or_else(|| foreign(key));
+                self.routing_field = self.routing_field.or_else(|| foreign_key(key));
             }
         }
         Ok(())
@@ -138,32 +141,35 @@ impl<'a> Envelope<'a> {
 }
 
 /// Reads what stands around a list of messages, whether there is a list or not.
-pub(crate) fn skim<'a>(scan: &mut Scanner<'a>, wire: Wire) -> Scan<Envelope<'a>> {
-    let mut envelope = Envelope::default();
-    let mut once = Once::default();
-    if scan.shape()? != Shape::Object {
-        return scan.trouble("a request is not an object");
+pub(crate) fn scan_envelope<'a>(
+    scan: &mut JsonScanner<'a>,
+    wire: Format,
+) -> ScanResult<RequestEnvelope<'a>> {
+    let mut envelope = RequestEnvelope::default();
+    let mut once = UniqueFields::default();
+    if scan.shape()? != JsonShape::Object {
+        return scan.fail("a request is not an object");
     }
     scan.object(|scan, key, _| {
         if key == list_key(wire).as_bytes() {
-            once.field(scan, LIST, key)?;
+            once.check(scan, LIST_BIT, key)?;
             let shape = scan.shape()?;
             let value = scan.skip()?;
-            let stands_in = shape == Shape::String && wire == Wire::OpenaiResponses;
+            let stands_in = shape == JsonShape::String && wire == Format::OpenaiResponses;
             envelope.input = stands_in.then_some(value);
             return Ok(());
         }
-        envelope.field(scan, wire, &mut once, key)
+        envelope.read_field(scan, wire, &mut once, key)
     })?;
     scan.end()?;
     Ok(envelope)
 }
 
 /// The bit of the list itself among those of [`KEYS`].
-pub(crate) const LIST: u32 = 31;
+pub(crate) const LIST_BIT: u32 = 31;
 
 /// Fields of which a request has one at most: which one counts would depend on the reader.
-const KEYS: [&[u8]; 22] = [
+const UNIQUE_KEYS: [&[u8]; 22] = [
     b"model",
     b"modelId",
     b"previous_response_id",
@@ -189,7 +195,7 @@ const KEYS: [&[u8]; 22] = [
 ];
 
 /// Fields with which proxies let a client choose where its request goes and what it is paid with.
-const FOREIGN: [&str; 20] = [
+const FOREIGN_KEYS: [&str; 20] = [
     "api_base",
     "base_url",
     "api_key",
@@ -212,30 +218,32 @@ const FOREIGN: [&str; 20] = [
     "vertex_credentials",
 ];
 
-fn foreign(key: &[u8]) -> Option<&'static str> {
-    FOREIGN.into_iter().find(|foreign| foreign.as_bytes() == key)
+fn foreign_key(key: &[u8]) -> Option<&'static str> {
+    FOREIGN_KEYS.into_iter().find(|foreign| foreign.as_bytes() == key)
 }
 
 /// The conversation on the server: its id, or an object with it.
-fn conversation<'a>(scan: &mut Scanner<'a>) -> Scan<Option<Cow<'a, str>>> {
+fn read_conversation<'a>(scan: &mut JsonScanner<'a>) -> ScanResult<Option<Cow<'a, str>>> {
     let source = scan.source();
     Ok(match scan.shape()? {
-        Shape::Null => scan.skip().map(|_| None)?,
-        Shape::String => Some(scan.string()?.text(source)),
-        Shape::Object => {
+        JsonShape::Null => scan.skip().map(|_| None)?,
+        JsonShape::String => Some(scan.string()?.text(source)),
+        JsonShape::Object => {
             let value = scan.skip()?;
-            Some(says(source, value, "id").unwrap_or_default())
+            Some(field_text(source, value, "id").unwrap_or_default())
         }
-        Shape::Array | Shape::Number | Shape::Bool => scan.skip().map(|_| Some("".into()))?,
+        JsonShape::Array | JsonShape::Number | JsonShape::Bool => {
+            scan.skip().map(|_| Some("".into()))?
+        }
     })
 }
 
-fn flag(scan: &mut Scanner<'_>) -> Scan<Option<bool>> {
+fn read_flag(scan: &mut JsonScanner<'_>) -> ScanResult<Option<bool>> {
     let source = scan.source();
-    Ok(truth(scan.skip()?.of(source)))
+    Ok(parse_bool(scan.skip()?.of(source)))
 }
 
-fn truth(raw: &str) -> Option<bool> {
+fn parse_bool(raw: &str) -> Option<bool> {
     match raw {
         "true" => Some(true),
         "false" => Some(false),
@@ -244,18 +252,18 @@ fn truth(raw: &str) -> Option<bool> {
 }
 
 /// The value of a field of an object that was scanned before, as it is spelled.
-fn inner<'a>(source: &'a str, object: Span, key: &str) -> Option<&'a str> {
-    field(source, object, key).map(|value| value.of(source))
+fn field_source<'a>(source: &'a str, object: Span, key: &str) -> Option<&'a str> {
+    field_value(source, object, key).map(|value| value.of(source))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Want, envelope, read};
+    use crate::{OutlineOptions, read, read_envelope};
 
-    fn of(source: &str, wire: Wire) -> Envelope<'_> {
-        let bare = envelope(source, wire).expect("a request");
-        let reading = read(source, wire, Want::default()).expect("a request");
+    fn of(source: &str, wire: Format) -> RequestEnvelope<'_> {
+        let bare = read_envelope(source, wire).expect("a request");
+        let reading = read(source, wire, OutlineOptions::default()).expect("a request");
         assert_eq!(reading.envelope, bare, "{source}");
         assert_eq!(reading.draft.body.model, bare.model_name(source), "{source}");
         bare
@@ -266,8 +274,8 @@ mod tests {
         let source = r#"{"model": "gpt\u002d5", "stream":true,"stream_options":{"include_usage":true},
             "messages":[],"store":false,"prompt_cache_key":"k","user":"u","max_tokens":5,
             "max_completion_tokens":7,"parallel_tool_calls":false,"n":2}"#;
-        let found = of(source, Wire::OpenaiChat);
-        let expected = Envelope {
+        let found = of(source, Format::OpenaiChat);
+        let expected = RequestEnvelope {
             model: found.model,
             stream: Some(true),
             include_usage: Some(true),
@@ -277,7 +285,7 @@ mod tests {
             max_output: Some(7),
             parallel: Some(false),
             choices: Some(2),
-            ..Envelope::default()
+            ..RequestEnvelope::default()
         };
         assert_eq!(found, expected);
         assert_eq!(found.model.map(|span| span.of(source)), Some(r#""gpt\u002d5""#));
@@ -289,15 +297,15 @@ mod tests {
     fn a_responses_request_names_what_lies_on_the_server() {
         let source = r#"{"input":"say \"hi\"","previous_response_id":"resp_1","background":true,
             "conversation":{"id":"conv_1"},"max_output_tokens":9,"safety_identifier":"s"}"#;
-        let found = of(source, Wire::OpenaiResponses);
-        let expected = Envelope {
+        let found = of(source, Format::OpenaiResponses);
+        let expected = RequestEnvelope {
             previous_response: Some("resp_1".into()),
             conversation: Some("conv_1".into()),
             background: Some(true),
             user: Some("s".into()),
             max_output: Some(9),
             input: found.input,
-            ..Envelope::default()
+            ..RequestEnvelope::default()
         };
         assert_eq!(found, expected);
         assert_eq!(found.input.map(|span| span.of(source)), Some(r#""say \"hi\"""#));
@@ -309,15 +317,15 @@ mod tests {
         let source = r#"{"messages":[],"model":"claude","max_tokens":64,"stream":false,
             "metadata":{"user_id":"u"},"thread":{"type":"continue"},
             "tool_choice":{"type":"auto","disable_parallel_tool_use":true}}"#;
-        let found = of(source, Wire::Anthropic);
-        let expected = Envelope {
+        let found = of(source, Format::Anthropic);
+        let expected = RequestEnvelope {
             model: found.model,
             stream: Some(false),
             thread: true,
             user: Some("u".into()),
             max_output: Some(64),
             parallel: Some(false),
-            ..Envelope::default()
+            ..RequestEnvelope::default()
         };
         assert_eq!(found, expected);
     }
@@ -336,43 +344,48 @@ mod tests {
             "[]",
         ];
         for source in table {
-            let reading = read(source, Wire::OpenaiChat, Want::default()).expect("a request");
-            assert_eq!(reading.envelope, Envelope::default(), "{source}");
+            let reading =
+                read(source, Format::OpenaiChat, OutlineOptions::default()).expect("a request");
+            assert_eq!(reading.envelope, RequestEnvelope::default(), "{source}");
             assert!(!reading.draft.body.stateful, "{source}");
         }
         // Somebody means a conversation, whatever that is.
-        let odd = of(r#"{"conversation":7,"messages":[]}"#, Wire::OpenaiChat);
+        let odd = of(r#"{"conversation":7,"messages":[]}"#, Format::OpenaiChat);
         assert_eq!(odd.conversation.as_deref(), Some(""));
     }
 
     #[test]
     fn fields_that_choose_the_server_are_noticed() {
-        for key in FOREIGN {
+        for key in FOREIGN_KEYS {
             let source = format!(r#"{{"messages":[],"{key}":null}}"#);
-            assert_eq!(of(&source, Wire::OpenaiChat).foreign, Some(key));
+            assert_eq!(of(&source, Format::OpenaiChat).routing_field, Some(key));
         }
         let escaped = r#"{"messages":[],"api\u005fbase":"http://evil"}"#;
-        assert_eq!(of(escaped, Wire::Anthropic).foreign, Some("api_base"));
+        assert_eq!(of(escaped, Format::Anthropic).routing_field, Some("api_base"));
         let inside = r#"{"messages":[],"metadata":{"api_base":"x"}}"#;
-        assert_eq!(of(inside, Wire::Anthropic).foreign, None);
+        assert_eq!(of(inside, Format::Anthropic).routing_field, None);
     }
 
     #[test]
     fn a_request_without_a_list_still_has_an_envelope() {
-        let found = envelope(r#"{"model":"m","stream":true}"#, Wire::Anthropic).expect("a request");
+        let found =
+            read_envelope(r#"{"model":"m","stream":true}"#, Format::Anthropic).expect("a request");
         assert_eq!((found.stream, found.model.is_some()), (Some(true), true));
         for source in ["", "[]", "7", "{\"stream\":true", "{} x"] {
-            assert!(envelope(source, Wire::Anthropic).is_err(), "{source}");
+            assert!(read_envelope(source, Format::Anthropic).is_err(), "{source}");
         }
     }
 
     #[test]
     fn what_stands_there_twice_is_refused() {
-        for key in KEYS.map(|key| String::from_utf8_lossy(key).into_owned()) {
+        for key in UNIQUE_KEYS.map(|key| String::from_utf8_lossy(key).into_owned()) {
             let source = format!(r#"{{"messages":[],"{key}":null,"{key}":null}}"#);
-            let refused = envelope(&source, Wire::OpenaiChat).expect_err("twice");
+            let refused = read_envelope(&source, Format::OpenaiChat).expect_err("twice");
             assert!(refused.to_string().contains(&key), "{refused}");
-            assert_eq!(read(&source, Wire::OpenaiChat, Want::default()).err(), Some(refused));
+            assert_eq!(
+                read(&source, Format::OpenaiChat, OutlineOptions::default()).err(),
+                Some(refused)
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a document cannot be read.
 
-use crate::document::Unread;
+use crate::document::DocumentError;
 
 /// Why a document cannot be read. Every variant names the place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -37,14 +37,14 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    pub(crate) fn from_unread(unread: Unread) -> ReadError {
-        if let Some(most) = unread.full {
+    pub(crate) fn from_document_error(unread: DocumentError) -> ReadError {
+        if let Some(most) = unread.exceeded_limit {
             return ReadError::TooMany { most };
         }
         ReadError::Malformed {
-            at: unread.trouble.at(),
+            at: unread.error.at(),
             place: unread.place.map(|(list, index)| format!("{list}[{index}]")),
-            what: unread.trouble.what().to_owned(),
+            what: unread.error.message().to_owned(),
         }
     }
 
@@ -59,7 +59,7 @@ impl ReadError {
 
 /// A place as people count: from one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position {
+pub struct TextPosition {
     /// Line.
     pub line: usize,
     /// Column, in characters.
@@ -67,9 +67,9 @@ pub struct Position {
 }
 
 /// The line and column of a byte.
-pub fn position(bytes: &[u8], at: usize) -> Position {
+pub fn position(bytes: &[u8], at: usize) -> TextPosition {
     let head = bytes.get(..at.min(bytes.len())).unwrap_or(bytes);
     let start = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let column = String::from_utf8_lossy(&head[start..]).chars().count() + 1;
-    Position { line: head.iter().filter(|byte| **byte == b'\n').count() + 1, column }
+    TextPosition { line: head.iter().filter(|byte| **byte == b'\n').count() + 1, column }
 }

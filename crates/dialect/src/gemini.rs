@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{message, part};
-pub(crate) use write::SPELLING;
+pub(crate) use read::{read_message, read_part};
+pub(crate) use write::SPLICE_FORMAT;

@@ -16,34 +16,34 @@ mod openai_responses;
 mod anthropic;
 mod gemini;
 mod bedrock;
-pub mod canon;
+pub mod model;
 pub mod compact;
 pub mod convert;
 pub mod digest;
 pub mod session;
 pub mod stream;
 
-use foxwedge_core::{Draft, Profile, Question, Repair, Wire, repair};
+use foxwedge_core::{CheckOptions, Draft, Format, Profile, Repair, repair};
 
-use document::Unread;
-use json::Scanner;
+use document::DocumentError;
+use json::JsonScanner;
 
-pub use detect::{Confidence, Detection, detect};
-pub use document::Frame;
-pub use envelope::Envelope;
-pub use error::{Position, ReadError, position};
-pub use outline::Want;
-pub use splice::Patched;
+pub use detect::{DetectionConfidence, FormatDetection, detect};
+pub use document::DocumentFrame;
+pub use envelope::RequestEnvelope;
+pub use error::{ReadError, TextPosition, position};
+pub use outline::OutlineOptions;
+pub use splice::PatchedDocument;
 
 /// A document and its outline.
 #[derive(Clone, Debug)]
-pub struct Reading<'a> {
+pub struct OutlinedDocument<'a> {
     /// The outline.
     pub draft: Draft<'a>,
     /// Where the list of messages lies.
-    pub frame: Frame,
+    pub frame: DocumentFrame,
     /// What stands around the list. Nothing, if the document is a bare list.
-    pub envelope: Envelope<'a>,
+    pub envelope: RequestEnvelope<'a>,
     /// No escape in the document could be spelled in another way.
     plain: bool,
 }
@@ -71,7 +71,11 @@ pub fn text(bytes: &[u8]) -> Result<&str, ReadError> {
 ///
 /// # Errors
 /// If the text is not JSON, or holds no list of messages of that format.
-pub fn read(source: &str, wire: Wire, want: Want) -> Result<Reading<'_>, ReadError> {
+pub fn read(
+    source: &str,
+    wire: Format,
+    want: OutlineOptions,
+) -> Result<OutlinedDocument<'_>, ReadError> {
     read_within(source, wire, want, usize::MAX)
 }
 
@@ -82,30 +86,36 @@ pub fn read(source: &str, wire: Wire, want: Want) -> Result<Reading<'_>, ReadErr
 /// As [`read`], and if there are more.
 pub fn read_within(
     source: &str,
-    wire: Wire,
-    want: Want,
+    wire: Format,
+    want: OutlineOptions,
     most: usize,
-) -> Result<Reading<'_>, ReadError> {
-    document::outline(source, wire, want, most).map_err(ReadError::from_unread)
+) -> Result<OutlinedDocument<'_>, ReadError> {
+    document::outline_document(source, wire, want, most).map_err(ReadError::from_document_error)
 }
 
 /// Reads what stands around the list of messages of a request, whether there is a list or not.
 ///
 /// # Errors
 /// If the text is not a JSON object, or says something twice of which there may be one.
-pub fn envelope(source: &str, wire: Wire) -> Result<Envelope<'_>, ReadError> {
-    let unread = |trouble| ReadError::from_unread(Unread { trouble, place: None, full: None });
-    envelope::skim(&mut Scanner::new(source), wire).map_err(unread)
+pub fn read_envelope(source: &str, wire: Format) -> Result<RequestEnvelope<'_>, ReadError> {
+    let unread = |trouble| {
+        ReadError::from_document_error(DocumentError {
+            error: trouble,
+            place: None,
+            exceeded_limit: None,
+        })
+    };
+    envelope::scan_envelope(&mut JsonScanner::new(source), wire).map_err(unread)
 }
 
 /// What a question needs to see of a document.
-pub fn want(profile: Profile) -> Want {
-    Want { arguments: profile.parses_arguments() }
+pub fn outline_options(profile: Profile) -> OutlineOptions {
+    OutlineOptions { arguments: profile.parses_arguments() }
 }
 
-impl<'a> Reading<'a> {
+impl<'a> OutlinedDocument<'a> {
     /// Splices a repair of this reading into its document.
-    pub fn apply<'r>(&'r self, repair: &Repair<'a>) -> Patched<'r>
+    pub fn apply<'r>(&'r self, repair: &Repair<'a>) -> PatchedDocument<'r>
     where
         'a: 'r,
     {
@@ -114,16 +124,16 @@ impl<'a> Reading<'a> {
 
     /// The value after each message, as [`digest::history`] tells it, only quicker. Where a string
     /// stands for the only message, the value after that.
-    pub fn chain(&self, scope: u128) -> Vec<u128> {
-        let mut digest = digest::Digest::of_plain(scope, self.plain);
+    pub fn message_digests(&self, scope: u128) -> Vec<u128> {
+        let mut digest = digest::ConversationDigest::with_plain_escapes(scope, self.plain);
         match self.envelope.input {
-            Some(input) => vec![digest.words(self.draft.source, input)],
-            None => digest.messages(&self.draft),
+            Some(input) => vec![digest.add_user_text(self.draft.source, input)],
+            None => digest.add_messages(&self.draft),
         }
     }
 
     /// Repairs the document: the new text, and what was done.
-    pub fn fix(&self, question: &Question) -> (Patched<'_>, Repair<'a>) {
+    pub fn fix(&self, question: &CheckOptions) -> (PatchedDocument<'_>, Repair<'a>) {
         let repair = repair(&self.draft, question);
         (self.apply(&repair), repair)
     }

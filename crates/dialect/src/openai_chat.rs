@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::message;
-pub(crate) use write::{rewritten, written};
+pub(crate) use read::read_message;
+pub(crate) use write::{rewrite_message, write_new_message};

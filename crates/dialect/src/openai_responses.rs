@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::item;
-pub(crate) use write::{rewritten, written};
+pub(crate) use read::read_item;
+pub(crate) use write::{rewrite_item, write_new_item};

@@ -2,43 +2,45 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{Arguments, Builder, Marks, Output, Role, Span, Text};
+use foxwedge_core::{
+    AnswerShape, ArgumentsShape, DraftBuilder, MessageFlags, Role, Span, TextShape,
+};
 
 use crate::{
-    envelope::Envelope,
-    json::{Scan, Scanner, Shape, Str, is_blank},
+    envelope::RequestEnvelope,
+    json::{JsonScanner, JsonShape, ScanResult, StringSpan, is_blank},
 };
 
 /// How closely to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Want {
+pub struct OutlineOptions {
     /// Look into argument strings: are they JSON objects?
     pub arguments: bool,
 }
 
 /// One message reader at work.
-pub(crate) struct Reader<'a> {
+pub(crate) struct OutlineReader<'a> {
     pub(crate) source: &'a str,
-    pub(crate) builder: Builder<'a>,
-    pub(crate) want: Want,
+    pub(crate) builder: DraftBuilder<'a>,
+    pub(crate) options: OutlineOptions,
     /// What stands around the messages.
-    pub(crate) envelope: Envelope<'a>,
+    pub(crate) envelope: RequestEnvelope<'a>,
     /// The message that is being read holds the provider's own summary.
     pub(crate) compaction: bool,
     /// Parts that wait until the message's role is known.
-    pub(crate) waiting: Vec<foxwedge_core::Part<'a>>,
+    pub(crate) pending_parts: Vec<foxwedge_core::Part<'a>>,
 }
 
 /// Refuses a second field of the same name: which one counts would depend on the reader.
 #[derive(Default)]
-pub(crate) struct Once(u32);
+pub(crate) struct UniqueFields(u32);
 
-impl Once {
+impl UniqueFields {
     #[inline]
-    pub(crate) fn field(&mut self, scan: &Scanner<'_>, bit: u32, key: &[u8]) -> Scan<()> {
+    pub(crate) fn check(&mut self, scan: &JsonScanner<'_>, bit: u32, key: &[u8]) -> ScanResult<()> {
         if self.0 & (1 << bit) != 0 {
             let key = String::from_utf8_lossy(key);
-            return scan.trouble(format!("the field `{key}` stands there twice"));
+            return scan.fail(format!("the field `{key}` stands there twice"));
         }
         self.0 |= 1 << bit;
         Ok(())
@@ -46,46 +48,58 @@ impl Once {
 
     /// Refuses a second field of a name that is in a list of at most 32.
     #[inline]
-    pub(crate) fn one_of(&mut self, scan: &Scanner<'_>, known: &[&[u8]], key: &[u8]) -> Scan<()> {
+    pub(crate) fn check_known(
+        &mut self,
+        scan: &JsonScanner<'_>,
+        known: &[&[u8]],
+        key: &[u8],
+    ) -> ScanResult<()> {
         match known.iter().position(|known| *known == key) {
-            Some(at) => self.field(scan, u32::try_from(at).unwrap_or(0), key),
+            Some(at) => self.check(scan, u32::try_from(at).unwrap_or(0), key),
             None => Ok(()),
         }
     }
 }
 
 /// A string value; other values are skipped and count as none.
-pub(crate) fn string(scan: &mut Scanner<'_>) -> Scan<Option<Str>> {
+pub(crate) fn read_string(scan: &mut JsonScanner<'_>) -> ScanResult<Option<StringSpan>> {
     match scan.shape()? {
-        Shape::String => scan.string().map(Some),
+        JsonShape::String => scan.string().map(Some),
         _ => scan.skip().map(|_| None),
     }
 }
 
 /// A string value that says something.
-pub(crate) fn word<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<Cow<'a, str>>> {
-    Ok(string(scan)?.and_then(|text| text.some(source)))
+pub(crate) fn read_non_empty<'a>(
+    scan: &mut JsonScanner<'a>,
+    source: &'a str,
+) -> ScanResult<Option<Cow<'a, str>>> {
+    Ok(read_string(scan)?.and_then(|text| text.non_empty_text(source)))
 }
 
 /// A string that has to be one.
-pub(crate) fn text(scan: &mut Scanner<'_>, key: &[u8]) -> Scan<Str> {
+pub(crate) fn require_string(scan: &mut JsonScanner<'_>, key: &[u8]) -> ScanResult<StringSpan> {
     match scan.shape()? {
-        Shape::String => scan.string(),
-        _ => scan.trouble(format!("`{}` is not a string", String::from_utf8_lossy(key))),
+        JsonShape::String => scan.string(),
+        _ => scan.fail(format!("`{}` is not a string", String::from_utf8_lossy(key))),
     }
 }
 
 /// The text of a block. `null` is absence.
-pub(crate) fn words(scan: &mut Scanner<'_>, source: &str, key: &[u8]) -> Scan<Option<Text>> {
-    if is_null(scan)? {
+pub(crate) fn read_text(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    key: &[u8],
+) -> ScanResult<Option<TextShape>> {
+    if skip_null(scan)? {
         return Ok(None);
     }
-    Ok(Some(fullness(source, text(scan, key)?)))
+    Ok(Some(text_fullness(source, require_string(scan, key)?)))
 }
 
 /// Passes a field that is `null`: as if it were not there.
-pub(crate) fn is_null(scan: &mut Scanner<'_>) -> Scan<bool> {
-    let null = scan.shape()? == Shape::Null;
+pub(crate) fn skip_null(scan: &mut JsonScanner<'_>) -> ScanResult<bool> {
+    let null = scan.shape()? == JsonShape::Null;
     if null {
         scan.skip()?;
     }
@@ -94,18 +108,18 @@ pub(crate) fn is_null(scan: &mut Scanner<'_>) -> Scan<bool> {
 
 /// How much a string says.
 #[inline]
-pub(crate) fn fullness(source: &str, text: Str) -> Text {
+pub(crate) fn text_fullness(source: &str, text: StringSpan) -> TextShape {
     let raw = text.span.of(source).as_bytes();
-    let (Some(&first), Some(&last)) = (raw.first(), raw.last()) else { return Text::Empty };
+    let (Some(&first), Some(&last)) = (raw.first(), raw.last()) else { return TextShape::Empty };
     let odd = |byte: u8| byte <= b' ' || byte == b'\\' || byte >= 0x80;
     if odd(first) && is_blank(text.span.of(source)) {
-        return Text::Blank;
+        return TextShape::Blank;
     }
     let escaped_end = text.escaped && ends_in_space_escape(raw);
     if last <= b' ' || escaped_end || last >= 0x80 && ends_in_wide_space(text.span.of(source)) {
-        return Text::Trailing;
+        return TextShape::Trailing;
     }
-    Text::Full
+    TextShape::Full
 }
 
 fn ends_in_wide_space(raw: &str) -> bool {
@@ -128,89 +142,101 @@ fn ends_in_space_escape(raw: &[u8]) -> bool {
 }
 
 /// Arguments that the format wants as a string.
-pub(crate) fn string_arguments(
-    scan: &mut Scanner<'_>,
+pub(crate) fn read_string_arguments(
+    scan: &mut JsonScanner<'_>,
     source: &str,
-    want: Want,
-) -> Scan<Arguments> {
+    want: OutlineOptions,
+) -> ScanResult<ArgumentsShape> {
     Ok(match scan.shape()? {
-        Shape::String => {
+        JsonShape::String => {
             let text = scan.string()?;
-            if want.arguments && !is_object(&text.text(source)) {
-                Arguments::Broken
+            if want.arguments && !is_json_object(&text.text(source)) {
+                ArgumentsShape::Broken
             } else {
-                Arguments::Good
+                ArgumentsShape::Valid
             }
         }
-        Shape::Object => scan.skip().map(|_| Arguments::RawObject)?,
-        Shape::Null => scan.skip().map(|_| Arguments::Missing)?,
-        Shape::Array | Shape::Number | Shape::Bool => scan.skip().map(|_| Arguments::WrongType)?,
+        JsonShape::Object => scan.skip().map(|_| ArgumentsShape::RawObject)?,
+        JsonShape::Null => scan.skip().map(|_| ArgumentsShape::Missing)?,
+        JsonShape::Array | JsonShape::Number | JsonShape::Bool => {
+            scan.skip().map(|_| ArgumentsShape::WrongType)?
+        }
     })
 }
 
 /// Arguments that the format wants as an object.
-pub(crate) fn object_arguments(scan: &mut Scanner<'_>) -> Scan<Arguments> {
+pub(crate) fn read_object_arguments(scan: &mut JsonScanner<'_>) -> ScanResult<ArgumentsShape> {
     let shape = scan.shape()?;
     scan.skip()?;
     Ok(match shape {
-        Shape::Object => Arguments::Good,
-        Shape::String => Arguments::RawString,
-        Shape::Null => Arguments::Missing,
-        Shape::Array | Shape::Number | Shape::Bool => Arguments::WrongType,
+        JsonShape::Object => ArgumentsShape::Valid,
+        JsonShape::String => ArgumentsShape::RawString,
+        JsonShape::Null => ArgumentsShape::Missing,
+        JsonShape::Array | JsonShape::Number | JsonShape::Bool => ArgumentsShape::WrongType,
     })
 }
 
 /// The free text of a custom call.
-pub(crate) fn free_text(scan: &mut Scanner<'_>) -> Scan<Arguments> {
+pub(crate) fn read_free_text(scan: &mut JsonScanner<'_>) -> ScanResult<ArgumentsShape> {
     let shape = scan.shape()?;
     scan.skip()?;
     Ok(match shape {
-        Shape::String => Arguments::Good,
-        Shape::Null => Arguments::NoInput,
-        Shape::Object | Shape::Array | Shape::Number | Shape::Bool => Arguments::OddInput,
+        JsonShape::String => ArgumentsShape::Valid,
+        JsonShape::Null => ArgumentsShape::NoInput,
+        JsonShape::Object | JsonShape::Array | JsonShape::Number | JsonShape::Bool => {
+            ArgumentsShape::MalformedInput
+        }
     })
 }
 
 /// Whether a text is a JSON object.
-pub(crate) fn is_object(text: &str) -> bool {
-    let mut scan = Scanner::new(text);
-    scan.shape() == Ok(Shape::Object) && scan.skip().and_then(|_| scan.end()).is_ok()
+pub(crate) fn is_json_object(text: &str) -> bool {
+    let mut scan = JsonScanner::new(text);
+    scan.shape() == Ok(JsonShape::Object) && scan.skip().and_then(|_| scan.end()).is_ok()
 }
 
 /// The content of an answer: a string or a list of blocks.
-pub(crate) fn output(scan: &mut Scanner<'_>) -> Scan<(Output, Span)> {
+pub(crate) fn read_output(scan: &mut JsonScanner<'_>) -> ScanResult<(AnswerShape, Span)> {
     let shape = scan.shape()?;
     let span = scan.skip()?;
     // `""` and `[]`, however spaced.
     let inside = match shape {
-        Shape::Null => return Ok((Output::Null, span)),
-        Shape::String => span.len() == 2,
-        Shape::Array => span.len() < 64 && scan.blank_inside(span),
-        Shape::Object | Shape::Number | Shape::Bool => return Ok((Output::Odd, span)),
+        JsonShape::Null => return Ok((AnswerShape::Null, span)),
+        JsonShape::String => span.len() == 2,
+        JsonShape::Array => span.len() < 64 && scan.is_blank_inside(span),
+        JsonShape::Object | JsonShape::Number | JsonShape::Bool => {
+            return Ok((AnswerShape::Malformed, span));
+        }
     };
-    Ok((if inside { Output::Empty } else { Output::Full }, span))
+    Ok((if inside { AnswerShape::Empty } else { AnswerShape::Full }, span))
 }
 
 /// A role, as the format spells it. A word that another format uses for the model is marked.
-pub(crate) fn role(
-    scan: &mut Scanner<'_>,
+pub(crate) fn read_role(
+    scan: &mut JsonScanner<'_>,
     source: &str,
     known: impl Fn(&str) -> Option<Role>,
-) -> Scan<(Role, Marks)> {
-    let Some(text) = string(scan)? else { return Ok((Role::Unknown, Marks::default())) };
+) -> ScanResult<(Role, MessageFlags)> {
+    let Some(text) = read_string(scan)? else {
+        return Ok((Role::Unknown, MessageFlags::default()));
+    };
     let name = text.text(source);
     Ok(match known(&name) {
-        Some(role) => (role, Marks::default()),
+        Some(role) => (role, MessageFlags::default()),
         None => {
             let model = matches!(&*name, "assistant" | "model" | "ai");
-            (Role::Unknown, if model { Marks::MODEL } else { Marks::default() })
+            (Role::Unknown, if model { MessageFlags::MODEL } else { MessageFlags::default() })
         }
     })
 }
 
 /// Notes a field of a message that no reader knows: unless it is a well-known label, or empty, it
 /// may hold what the message says.
-pub(crate) fn unknown(scan: &mut Scanner<'_>, key: &[u8], marks: &mut Marks) -> Scan<()> {
+pub(crate) fn read_unknown_field(
+    scan: &mut JsonScanner<'_>,
+    key: &[u8],
+    marks: &mut MessageFlags,
+) -> ScanResult<()> {
     const LABELS: [&[u8]; 22] = [
         b"name",
         b"id",
@@ -238,12 +264,12 @@ pub(crate) fn unknown(scan: &mut Scanner<'_>, key: &[u8], marks: &mut Marks) -> 
     let shape = scan.shape()?;
     let span = scan.skip()?;
     let holds = match shape {
-        Shape::String => span.len() > 2,
-        Shape::Array | Shape::Object => !scan.blank_inside(span),
-        Shape::Number | Shape::Bool | Shape::Null => false,
+        JsonShape::String => span.len() > 2,
+        JsonShape::Array | JsonShape::Object => !scan.is_blank_inside(span),
+        JsonShape::Number | JsonShape::Bool | JsonShape::Null => false,
     };
     if holds && !LABELS.contains(&key) {
-        *marks = marks.with(Marks::UNKNOWN_BODY);
+        *marks = marks.with(MessageFlags::UNKNOWN_BODY);
     }
     Ok(())
 }

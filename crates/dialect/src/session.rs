@@ -6,157 +6,179 @@
 //! bytes. What a repaired file says is what [`Session::history`] tells.
 
 use foxwedge_core::{
-    Draft, Facts, Message, Question, Repair,
-    chain::{Chain, Manner, chain},
+    CheckOptions, Draft, DraftFeatures, Message, Repair,
+    chain::{LoaderBehavior, RecordChain, build_chain},
     repair,
 };
 
-use crate::{error::ReadError, outline::Want};
+use crate::{error::ReadError, outline::OutlineOptions};
 
-mod about;
+mod metadata;
 mod effect;
 mod text;
 mod lines;
 mod values;
-mod log;
+mod records;
 mod list;
 mod agent;
-mod recognise;
+mod detection;
 mod nodes;
-mod rewritten;
-mod desk;
+mod rewritten_file;
+mod linked_rewriter;
 mod plan;
-mod place;
-mod path;
-mod weave;
+mod placement;
+mod repaired_path;
+mod relink;
 mod emit;
 mod history;
-mod settle;
+mod until_stable;
 mod fork;
 mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
 mod gemini_cli;
-mod direct;
+mod sequence_rewriter;
 mod sequence;
-mod condensed;
+mod compaction;
 
-pub use about::About;
-pub use agent::Agent;
-pub use condensed::{Condensed, NotCompacted, Shown};
-use effect::SparedFlaws;
-pub use effect::{AgentVersion, FindingEffect, FindingPart, RATED, RatedReport, RatedRow};
-pub use nodes::{LeftOut, Node};
-pub use recognise::{Recognised, recognise};
-pub use rewritten::Rewritten;
-pub use text::{Text, text};
+pub use agent::SessionAgent;
+pub use compaction::{CompactedFile, CompactedFileMessage, CompactionError};
+pub use detection::{AgentDetection, detect_agent};
+use effect::SparedDefects;
+pub use effect::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedReport, RatedRow};
+pub use metadata::SessionMetadata;
+pub use nodes::{OmittedRecords, RecordNode};
+pub use rewritten_file::RewrittenFile;
+pub use text::{SessionText, readable_text};
 
-use gemini_cli::Entry;
-use log::{Log, ReadRecord};
+use gemini_cli::GeminiMessageVersion;
+use records::{ReadRecord, SessionRecords};
 
 /// A session file and the conversation in it.
 #[derive(Debug)]
-pub struct Session<'a> {
+pub struct ParsedSession<'a> {
     /// Who wrote it.
-    pub agent: Agent,
+    pub agent: SessionAgent,
     /// What the file says about itself.
-    pub about: About<'a>,
-    log: Log<'a>,
+    pub metadata: SessionMetadata<'a>,
+    log: SessionRecords<'a>,
     /// The messages in the records, each by itself.
     fragments: Vec<Message>,
-    chain: Chain<'a>,
+    chain: RecordChain<'a>,
     /// The messages that count, in agents that write them again.
-    entries: Vec<Entry<'a>>,
+    entries: Vec<GeminiMessageVersion<'a>>,
     /// The lines of those flaws that lie in lines, in the order of the last flaws of the draft.
-    flaw_lines: Vec<u32>,
+    defect_lines: Vec<u32>,
     /// Flaws that are left alone.
-    spared: SparedFlaws,
+    spared_defects: SparedDefects,
 }
 
 /// Reads a session file.
 ///
 /// # Errors
 /// If a record is JSON, but not as its agent writes it: whoever guesses there breaks the file.
-pub fn read<'a>(text: &'a Text<'_>, agent: Agent, want: Want) -> Result<Session<'a>, ReadError> {
+pub fn read<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    want: OutlineOptions,
+) -> Result<ParsedSession<'a>, ReadError> {
     match agent {
-        Agent::ClaudeCode => linked(text, agent, want, claude_code::record, claude_code::manner),
-        Agent::Neovate => linked(text, agent, want, neovate::record, |_| neovate::MANNER),
-        Agent::Codex => {
-            let (log, fragments, about) = log::by_line(text, agent, want, codex::record)?;
-            Ok(sequence::session(agent, log, fragments, about))
+        SessionAgent::ClaudeCode => {
+            read_linked(text, agent, want, claude_code::read_record, claude_code::chain_rules)
         }
-        Agent::Cline => {
+        SessionAgent::Neovate => {
+            read_linked(text, agent, want, neovate::read_record, |_| neovate::CHAIN_RULES)
+        }
+        SessionAgent::Codex => {
+            let (log, fragments, about) =
+                records::read_lines(text, agent, want, codex::read_record)?;
+            Ok(sequence::build_session(agent, log, fragments, about))
+        }
+        SessionAgent::Cline => {
             let list = text.as_str().find('[').unwrap_or(0);
-            let (log, fragments, about) = list::by_element(text, agent, want, list, cline::record)?;
-            Ok(sequence::session(agent, log, fragments, about))
+            let (log, fragments, about) =
+                list::read_elements(text, agent, want, list, cline::read_record)?;
+            Ok(sequence::build_session(agent, log, fragments, about))
         }
-        Agent::GeminiCli => {
-            let (log, fragments, about) = match recognise::old_gemini(text.as_str()) {
-                None => log::by_line(text, agent, want, gemini_cli::record)?,
-                Some(list) => list::by_element(text, agent, want, list, gemini_cli::record)?,
+        SessionAgent::GeminiCli => {
+            let (log, fragments, about) = match detection::old_gemini_list(text.as_str()) {
+                None => records::read_lines(text, agent, want, gemini_cli::read_record)?,
+                Some(list) => {
+                    list::read_elements(text, agent, want, list, gemini_cli::read_record)?
+                }
             };
-            Ok(sequence::versions(agent, log, fragments, about))
+            Ok(sequence::build_versioned_session(agent, log, fragments, about))
         }
     }
 }
 
 /// Reads a file whose records are linked.
-fn linked<'a>(
-    text: &'a Text<'_>,
-    agent: Agent,
-    want: Want,
+fn read_linked<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    want: OutlineOptions,
     read: ReadRecord<'a>,
-    manner: fn(Option<&str>) -> Manner,
-) -> Result<Session<'a>, ReadError> {
-    let (mut log, fragments, about) = log::by_line(text, agent, want, read)?;
-    if agent == Agent::Neovate {
-        neovate::mark_forgotten(&mut log);
+    manner: fn(Option<&str>) -> LoaderBehavior,
+) -> Result<ParsedSession<'a>, ReadError> {
+    let (mut log, fragments, about) = records::read_lines(text, agent, want, read)?;
+    if agent == SessionAgent::Neovate {
+        neovate::mark_lost_parents(&mut log);
     }
     let manner = manner(about.version.as_deref());
-    let chain = chain(&log.links, &fragments, &log.carried, manner);
+    let chain = build_chain(&log.links, &fragments, &log.carried, manner);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
-    let spared = SparedFlaws::default();
-    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spared };
-    session.add_flaws();
+    let spared = SparedDefects::default();
+    let mut session = ParsedSession {
+        agent,
+        metadata: about,
+        log,
+        fragments,
+        chain,
+        entries,
+        defect_lines: flaw_lines,
+        spared_defects: spared,
+    };
+    session.add_defects();
     Ok(session)
 }
 
-impl<'a> Session<'a> {
+impl<'a> ParsedSession<'a> {
     /// The conversation, as its agent would send it.
     pub fn draft(&self) -> &Draft<'a> {
         &self.chain.draft
     }
 
     /// Adds what is wrong with the lines to what is wrong with the links.
-    fn add_flaws(&mut self) {
-        if self.log.flaws.is_empty() {
+    fn add_defects(&mut self) {
+        if self.log.defects.is_empty() {
             return;
         }
         // For each record its message, or the last one before it.
         let mut last = 0;
-        let near = self.messages().into_iter().map(|at| {
+        let near = self.messages_by_record().into_iter().map(|at| {
             last = at.unwrap_or(last);
             last
         });
         let near: Vec<usize> = near.collect();
-        for (record, line, mut flaw) in self.log.flaws.drain(..) {
+        for (record, line, mut flaw) in self.log.defects.drain(..) {
             let near = near.get(record as usize).copied().unwrap_or(0);
             flaw.message = u32::try_from(near).unwrap_or(u32::MAX);
-            self.chain.draft.body.flaws.push(flaw);
-            self.chain.culprits.push(record);
-            self.flaw_lines.push(line);
+            self.chain.draft.body.defects.push(flaw);
+            self.chain.defect_records.push(record);
+            self.defect_lines.push(line);
         }
-        self.chain.draft.facts.note(Facts::FLAWED);
+        self.chain.draft.features.insert(DraftFeatures::FILE_DEFECT);
     }
 
     /// Whether a record in it says that it is the agent's, be it a message or not.
     pub fn has_records(&self) -> bool {
         let source = self.log.source;
-        let whole = self.log.records.iter().filter(|record| record.state != lines::State::Torn);
+        let whole =
+            self.log.records.iter().filter(|record| record.state != lines::RecordState::Torn);
         whole.into_iter().any(|record| {
-            recognise::is_own(source, record.span, self.agent)
+            detection::is_record_of(source, record.span, self.agent)
                 || !record.kind.is_empty() && (self.agent.is_record())(source, record.span)
         })
     }
@@ -168,7 +190,7 @@ impl<'a> Session<'a> {
     }
 
     /// For each record the message it is part of.
-    fn messages(&self) -> Vec<Option<usize>> {
+    fn messages_by_record(&self) -> Vec<Option<usize>> {
         let mut messages = vec![None; self.log.records.len()];
         for message in 0..self.chain.groups.len() {
             for &record in self.chain.records_of(message) {
@@ -179,22 +201,24 @@ impl<'a> Session<'a> {
     }
 
     /// Repairs the file: what it becomes, and what was done.
-    pub fn fix(&self, question: &Question) -> (Rewritten<'a>, Repair<'a>) {
+    pub fn fix(&self, question: &CheckOptions) -> (RewrittenFile<'a>, Repair<'a>) {
         let mut repair = repair(self.draft(), question);
         if repair.is_untouched() {
-            return (Rewritten::whole(self.log.bytes), repair);
+            return (RewrittenFile::unchanged(self.log.bytes), repair);
         }
-        repair.open_touched(self.draft());
+        repair.load_touched_parts(self.draft());
         let mut rewritten = self.rewrite(&repair);
-        settle::settle(self, question, &mut repair, &mut rewritten);
+        until_stable::repair_until_stable(self, question, &mut repair, &mut rewritten);
         (rewritten, repair)
     }
 
-    fn rewrite(&self, repair: &Repair<'a>) -> Rewritten<'a> {
+    fn rewrite(&self, repair: &Repair<'a>) -> RewrittenFile<'a> {
         match self.agent {
-            Agent::ClaudeCode | Agent::Neovate => desk::rewrite(self, repair),
-            Agent::Codex | Agent::Cline => direct::rewrite(self, repair),
-            Agent::GeminiCli => gemini_cli::rewrite(self, repair),
+            SessionAgent::ClaudeCode | SessionAgent::Neovate => {
+                linked_rewriter::rewrite(self, repair)
+            }
+            SessionAgent::Codex | SessionAgent::Cline => sequence_rewriter::rewrite(self, repair),
+            SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),
         }
     }
 
@@ -205,17 +229,17 @@ impl<'a> Session<'a> {
     }
 
     /// A copy of the file under another session id.
-    pub fn fork(&self, id: &str) -> Rewritten<'a> {
+    pub fn fork(&self, id: &str) -> RewrittenFile<'a> {
         fork::fork(self, id)
     }
 
     /// Every record, in the order of the file.
-    pub fn nodes(&self) -> Vec<Node<'_>> {
+    pub fn nodes(&self) -> Vec<RecordNode<'_>> {
         nodes::nodes(self)
     }
 
     /// What of the file is not in the conversation.
-    pub fn left_out(&self) -> LeftOut {
+    pub fn left_out(&self) -> OmittedRecords {
         nodes::left_out(self)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{io, sync::Arc};
 
-use foxwedge_core::{Draft, Layout, Repair, Slot, Span, Wire};
+use foxwedge_core::{Draft, Format, MessageLayout, Repair, RepairedMessage, Span};
 
 use crate::{
     anthropic, bedrock,
-    document::{Frame, list_key},
+    document::{DocumentFrame, list_key},
     gemini,
     json::quote,
     openai_chat, openai_responses,
@@ -15,39 +15,41 @@ use crate::{
 mod writer;
 mod patch;
 mod blocks;
-mod quoted;
+mod quoted_content;
 mod arguments;
 
-pub(crate) use arguments::{Encoding, respelled, told};
-pub(crate) use blocks::{Spelling, Spoken, write as write_blocks, write_parts as write_block_list};
-pub(crate) use patch::{Change, Changes, patch, patched};
-pub(crate) use quoted::{Element, Quoted};
-pub(crate) use writer::{Chunk, Writer, replaced};
+pub(crate) use arguments::{ArgumentsEncoding, encode_arguments, value_as_text};
+pub(crate) use blocks::{
+    BlockMessage, BlockSpliceFormat, write as write_blocks, write_parts as write_block_list,
+};
+pub(crate) use patch::{FieldChange, FieldChanges, patched_text, write_patched};
+pub(crate) use quoted_content::{ElementQuoting, QuotedContent};
+pub(crate) use writer::{OutputChunk, SpliceWriter, replace_surrogates};
 
 /// A repaired document: the input and what becomes of it. Nothing is copied until it is written,
 /// and then one piece after the other.
 #[derive(Clone, Debug)]
-pub struct Patched<'a> {
+pub struct PatchedDocument<'a> {
     source: &'a str,
     /// Nothing if the document stays as it is.
-    splice: Option<Splice<'a>>,
+    splice: Option<DocumentSplice<'a>>,
 }
 
 /// What a repair makes of a document.
 #[derive(Clone, Debug)]
-struct Splice<'a> {
+struct DocumentSplice<'a> {
     draft: &'a Draft<'a>,
-    frame: Frame,
-    slots: Arc<Vec<Slot<'a>>>,
+    frame: DocumentFrame,
+    slots: Arc<Vec<RepairedMessage<'a>>>,
     surrogates: Arc<Vec<Span>>,
     thinking_off: bool,
     declare: Vec<String>,
 }
 
-impl<'a> Patched<'a> {
+impl<'a> PatchedDocument<'a> {
     /// The input, untouched.
-    pub fn whole(source: &'a str) -> Patched<'a> {
-        Patched { source, splice: None }
+    pub fn unchanged(source: &'a str) -> PatchedDocument<'a> {
+        PatchedDocument { source, splice: None }
     }
 
     /// Hands over its text, piece by piece.
@@ -85,7 +87,7 @@ impl<'a> Patched<'a> {
     }
 }
 
-impl std::fmt::Display for Patched<'_> {
+impl std::fmt::Display for PatchedDocument<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut result = Ok(());
         self.for_each(|piece| {
@@ -98,25 +100,30 @@ impl std::fmt::Display for Patched<'_> {
 }
 
 /// Splices a repair into the document it was made for.
-pub(crate) fn apply<'a>(draft: &'a Draft<'a>, frame: Frame, repair: &Repair<'a>) -> Patched<'a> {
-    let splice = (!repair.is_untouched()).then(|| Splice {
+pub(crate) fn apply<'a>(
+    draft: &'a Draft<'a>,
+    frame: DocumentFrame,
+    repair: &Repair<'a>,
+) -> PatchedDocument<'a> {
+    let splice = (!repair.is_untouched()).then(|| DocumentSplice {
         draft,
         frame,
-        slots: repair.slots.clone(),
+        slots: repair.messages.clone(),
         surrogates: repair.surrogates.clone(),
         thinking_off: repair.body.thinking_off,
         declare: repair.body.declare.clone(),
     });
-    Patched { source: draft.source, splice }
+    PatchedDocument { source: draft.source, splice }
 }
 
-impl<'a> Splice<'a> {
+impl<'a> DocumentSplice<'a> {
     /// Hands over the text of the document, piece by piece.
     fn write(&self, piece: &mut dyn FnMut(&str)) {
         let (source, frame, document) = (self.draft.source, self.frame, self.frame.document);
-        let mut out = Writer::to_sink(source, &self.surrogates, piece);
+        let mut out = SpliceWriter::to_sink(source, &self.surrogates, piece);
         out.copy(Span { start: 0, end: document.start });
-        let write = |out: &mut Writer<'_>, list| write_list(out, self.draft, list, &self.slots);
+        let write =
+            |out: &mut SpliceWriter<'_>, list| write_list(out, self.draft, list, &self.slots);
         let alone = !self.thinking_off && self.declare.is_empty();
         match frame.list {
             // Only the list changes, and where it lies is known.
@@ -126,18 +133,21 @@ impl<'a> Splice<'a> {
                 out.copy(Span { start: list.end, end: document.end });
             }
             list if frame.object => {
-                let mut changes: Changes<'_> = Vec::new();
+                let mut changes: FieldChanges<'_> = Vec::new();
                 changes.extend(list.map(|list| {
-                    let list = Change::Written(Box::new(move |out| write(out, list)));
-                    (list_key(self.draft.wire), list)
+                    let list = FieldChange::WriteWith(Box::new(move |out| write(out, list)));
+                    (list_key(self.draft.format), list)
                 }));
                 if self.thinking_off {
-                    changes.push(("thinking", Change::Text("{\"type\":\"disabled\"}".to_owned())));
+                    changes.push((
+                        "thinking",
+                        FieldChange::Text("{\"type\":\"disabled\"}".to_owned()),
+                    ));
                 }
                 if !self.declare.is_empty() {
-                    changes.push(("toolConfig", Change::Text(tool_config(&self.declare))));
+                    changes.push(("toolConfig", FieldChange::Text(tool_config(&self.declare))));
                 }
-                patch(&mut out, document, changes);
+                write_patched(&mut out, document, changes);
             }
             list => list.into_iter().for_each(|list| write(&mut out, list)),
         }
@@ -147,7 +157,12 @@ impl<'a> Splice<'a> {
 }
 
 /// Writes the list with its brackets, in the spacing of the original.
-fn write_list<'a>(out: &mut Writer<'_>, draft: &Draft<'a>, list: Span, slots: &[Slot<'a>]) {
+fn write_list<'a>(
+    out: &mut SpliceWriter<'_>,
+    draft: &Draft<'a>,
+    list: Span,
+    slots: &[RepairedMessage<'a>],
+) {
     let messages = &draft.messages;
     let gap = |before: usize| -> Option<Span> {
         let (one, two) = (messages.get(before)?, messages.get(before + 1)?);
@@ -178,25 +193,35 @@ fn write_list<'a>(out: &mut Writer<'_>, draft: &Draft<'a>, list: Span, slots: &[
 }
 
 /// Writes one message of a repaired history.
-pub(crate) fn write_slot<'a>(out: &mut Writer<'_>, draft: &Draft<'a>, slot: &Slot<'a>) {
-    let slot = &*slot.with_pieces(draft);
+pub(crate) fn write_slot<'a>(
+    out: &mut SpliceWriter<'_>,
+    draft: &Draft<'a>,
+    slot: &RepairedMessage<'a>,
+) {
+    let slot = &*slot.with_parts(draft);
     let origin = slot.origin.and_then(|at| draft.messages.get(at));
-    match (draft.wire, origin) {
-        (Wire::OpenaiChat, Some(message)) => openai_chat::rewritten(out, draft, message, slot),
-        (Wire::OpenaiChat, None) => openai_chat::written(out, slot),
-        (Wire::OpenaiResponses, Some(message)) => openai_responses::rewritten(out, message, slot),
-        (Wire::OpenaiResponses, None) => openai_responses::written(out, slot),
-        (Wire::Anthropic, _) => {
-            blocks::write(out, draft, origin, &Spoken::of(slot), &anthropic::SPELLING)
+    match (draft.format, origin) {
+        (Format::OpenaiChat, Some(message)) => {
+            openai_chat::rewrite_message(out, draft, message, slot)
         }
-        (Wire::Gemini, _) => {
-            blocks::write(out, draft, origin, &Spoken::of(slot), &gemini::SPELLING)
+        (Format::OpenaiChat, None) => openai_chat::write_new_message(out, slot),
+        (Format::OpenaiResponses, Some(message)) => {
+            openai_responses::rewrite_item(out, message, slot)
         }
-        (Wire::Bedrock, _) => {
-            blocks::write(out, draft, origin, &Spoken::of(slot), &bedrock::SPELLING)
+        (Format::OpenaiResponses, None) => openai_responses::write_new_item(out, slot),
+        (Format::Anthropic, _) => {
+            blocks::write(out, draft, origin, &BlockMessage::of(slot), &anthropic::SPLICE_FORMAT)
+        }
+        (Format::Gemini, _) => {
+            blocks::write(out, draft, origin, &BlockMessage::of(slot), &gemini::SPLICE_FORMAT)
+        }
+        (Format::Bedrock, _) => {
+            blocks::write(out, draft, origin, &BlockMessage::of(slot), &bedrock::SPLICE_FORMAT)
         }
     }
-    debug_assert!(draft.layout() != Layout::Blocks || slot.role != foxwedge_core::Role::Answer);
+    debug_assert!(
+        draft.layout() != MessageLayout::Blocks || slot.role != foxwedge_core::Role::Answer
+    );
 }
 
 /// Inert declarations of tools, so that a history with tool blocks is taken.

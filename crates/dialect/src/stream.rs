@@ -8,20 +8,20 @@
 pub mod event;
 mod frame;
 mod read;
-mod order;
+mod sequencer;
 mod write;
 mod collect;
-mod tell;
+mod reply_events;
 mod converter;
 mod watcher;
 
-pub use collect::{Collection, Ending};
-pub use converter::{Converter, Finished, Options, collect, write_stream};
-pub use watcher::{Watched, Watcher};
+pub use collect::{CollectedEnding, CollectedReply};
+pub use converter::{StreamConverter, StreamEnding, StreamOptions, collect, write_stream};
+pub use watcher::{StreamObservation, StreamWatcher};
 
 /// A frame of a stream: what one event says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Frame<'f> {
+pub(crate) struct StreamFrame<'f> {
     /// The name of the event, where the framing has one.
     pub(crate) name: Option<&'f str>,
     /// Its data.
@@ -54,7 +54,7 @@ pub enum StreamError {
 
 /// What is kept of a stream at most, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct StreamLimits {
     /// One frame.
     pub frame: usize,
     /// Everything that has to wait: blocks behind an open call, a call that the target takes in one
@@ -62,8 +62,8 @@ pub struct Limits {
     pub held: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { frame: 16 << 20, held: 64 << 20 }
+impl Default for StreamLimits {
+    fn default() -> StreamLimits {
+        StreamLimits { frame: 16 << 20, held: 64 << 20 }
     }
 }

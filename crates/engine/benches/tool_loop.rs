@@ -11,13 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    model::{Endpoint, Model, ModelAbout, Sealed, Speech},
-    tool_loop::{Everything, Setup, Silent, ToolLoop},
+    model::{ChatModel, ModelDescription, ModelEndpoint, ReplyStream, ValidRequest},
+    tool_loop::{ApproveAll, LoopSetup, SilentObserver, ToolLoop},
 };
 use foxwedge_store::{AnyStore, NewRecord, NewSession, Store, StoreUrl};
-use foxwedge_tools::{About, Answer, Effect, Future, Tool, Toolbox, Work};
+use foxwedge_tools::{
+    Tool, ToolCallResult, ToolEffect, ToolFuture, ToolInvocation, ToolSpec, Toolbox,
+};
 use serde_json::{Value, json};
 
 /// Runs that are measured, behind some that are not.
@@ -50,24 +52,25 @@ fn address(folder: &Path, name: &str) -> String {
 async fn turns(name: &str, address: &str) {
     let url: StoreUrl = address.parse().expect("an address");
     let store = Arc::new(AnyStore::open(&url).await.expect("a store"));
-    let model = Arc::new(Kept { inner: Endpoint::scripted("scripted"), asked: Mutex::default() });
+    let model =
+        Arc::new(Kept { inner: ModelEndpoint::scripted("scripted"), asked: Mutex::default() });
     let (mut looped, mut bare, mut written) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..RUNS + 20 {
-        let setup = Setup::new(format!("session-{round}"));
+        let setup = LoopSetup::new(format!("session-{round}"));
         let mut toolbox = Toolbox::new();
         toolbox.add(Arc::new(See::new())).expect("one tool");
         let open =
-            ToolLoop::open(store.clone(), setup, model.clone(), toolbox, Arc::new(Everything));
+            ToolLoop::open(store.clone(), setup, model.clone(), toolbox, Arc::new(ApproveAll));
         let mut tool_loop = open.await.expect("a loop");
         let began = Instant::now();
-        tool_loop.say("Please call see.", &mut Silent).await.expect("a run");
+        tool_loop.prompt("Please call see.", &mut SilentObserver).await.expect("a run");
         let took = began.elapsed();
         let requests =
             std::mem::take(&mut *model.asked.lock().unwrap_or_else(PoisonError::into_inner));
         assert_eq!(requests.len(), TURNS, "a call and a reply");
         let began = Instant::now();
         for request in requests {
-            hear(model.inner.ask(request)).await;
+            hear(model.inner.send(request)).await;
         }
         let called = began.elapsed();
         let began = Instant::now();
@@ -96,11 +99,11 @@ fn small() -> NewRecord {
     NewRecord { id, parent: None, run: None, kind, body }
 }
 
-async fn hear(mut speech: Box<dyn Speech>) {
-    while let Some(piece) = speech.next().await.expect("a piece") {
+async fn hear(mut speech: Box<dyn ReplyStream>) {
+    while let Some(piece) = speech.next_delta().await.expect("a piece") {
         black_box(piece);
     }
-    black_box(speech.message());
+    black_box(speech.take_message());
 }
 
 /// Taking up a conversation, and parsing it.
@@ -110,19 +113,19 @@ async fn opening(count: usize, address: &str) {
     fill(&store, count).await;
     let (mut opened, mut parsed, mut bytes) = (Vec::new(), Vec::new(), 0);
     for _ in 0..OPENS {
-        let model = Arc::new(Endpoint::scripted_as(Wire::Anthropic, "scripted"));
+        let model = Arc::new(ModelEndpoint::scripted_in(Format::Anthropic, "scripted"));
         let began = Instant::now();
         let open = ToolLoop::open(
             store.clone(),
-            Setup::new("long"),
+            LoopSetup::new("long"),
             model,
             Toolbox::new(),
-            Arc::new(Everything),
+            Arc::new(ApproveAll),
         );
         let tool_loop = open.await.expect("a loop");
         opened.push(began.elapsed());
         assert_eq!(tool_loop.history().len(), count);
-        let document = tool_loop.document(Wire::Anthropic).expect("a document");
+        let document = tool_loop.to_request(Format::Anthropic).expect("a document");
         bytes = document.len();
         let began = Instant::now();
         black_box(serde_json::from_str::<Value>(&document).expect("JSON"));
@@ -183,42 +186,42 @@ fn micros(time: Duration) -> f64 {
 
 /// A model that keeps what it was asked.
 struct Kept {
-    inner: Endpoint,
-    asked: Mutex<Vec<Sealed>>,
+    inner: ModelEndpoint,
+    asked: Mutex<Vec<ValidRequest>>,
 }
 
-impl Model for Kept {
-    fn about(&self) -> &ModelAbout {
+impl ChatModel for Kept {
+    fn about(&self) -> &ModelDescription {
         self.inner.about()
     }
 
-    fn ask(&self, request: Sealed) -> Box<dyn Speech> {
+    fn send(&self, request: ValidRequest) -> Box<dyn ReplyStream> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
-        self.inner.ask(request)
+        self.inner.send(request)
     }
 }
 
 /// A tool that answers at once.
-struct See(About);
+struct See(ToolSpec);
 
 impl See {
     fn new() -> See {
-        See(About {
+        See(ToolSpec {
             name: "see".into(),
             description: "Looks at something.".into(),
             schema: json!({ "type": "object" }),
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             limit: Duration::from_secs(10),
         })
     }
 }
 
 impl Tool for See {
-    fn about(&self) -> &About {
+    fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn run<'a>(&'a self, _: Work<'a>) -> Future<'a, Answer> {
-        Box::pin(async { Answer::done("seen") })
+    fn run<'a>(&'a self, _: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        Box::pin(async { ToolCallResult::done("seen") })
     }
 }

@@ -5,7 +5,7 @@
 //! counts. What a line means, when a reply ends and what an answer belongs to is decided there.
 
 mod lines;
-mod litter;
+mod cleanup;
 mod process;
 mod handle;
 mod live;
@@ -13,27 +13,27 @@ mod pool;
 
 use http::StatusCode;
 
-use crate::{Fault, Kind};
+use crate::{ApiError, ApiErrorKind};
 
-pub use handle::Question;
-pub(crate) use handle::{Asking, Handle, Presence};
-pub use pool::Counts;
-pub(crate) use pool::{Birth, Pool, Seat, SeatOwner};
+pub use handle::AgentQuestion;
+pub(crate) use handle::{AgentHandle, AgentPresence, AgentRequest};
+pub use pool::AgentCounts;
+pub(crate) use pool::{AgentPool, AgentSlot, AgentSlotOwner, AgentStartRequest};
 
 /// A fault of a conversation with an agent, as every other.
-pub(crate) fn fault(fault: foxwedge_agent::Fault) -> Fault {
+pub(crate) fn to_api_error(fault: foxwedge_agent::BridgeError) -> ApiError {
     let kind = match fault.status {
-        401 => Kind::Credentials,
-        403 => Kind::Permission,
-        404 => Kind::NotFound,
-        409 => Kind::Conflict,
-        413 => Kind::TooLarge,
-        429 => Kind::RateLimit,
-        400..500 => Kind::Request,
-        503 | 529 => Kind::Unavailable,
-        504 => Kind::Timeout,
-        _ => Kind::Upstream,
+        401 => ApiErrorKind::Credentials,
+        403 => ApiErrorKind::Permission,
+        404 => ApiErrorKind::NotFound,
+        409 => ApiErrorKind::Conflict,
+        413 => ApiErrorKind::TooLarge,
+        429 => ApiErrorKind::RateLimit,
+        400..500 => ApiErrorKind::InvalidRequest,
+        503 | 529 => ApiErrorKind::Unavailable,
+        504 => ApiErrorKind::UpstreamTimeout,
+        _ => ApiErrorKind::Upstream,
     };
     let status = StatusCode::from_u16(fault.status).ok().filter(|it| it.as_u16() >= 400);
-    Fault { status, ..Fault::new(kind, fault.code, fault.message) }
+    ApiError { status, ..ApiError::new(kind, fault.code, fault.message) }
 }

@@ -10,17 +10,17 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 /// A reply that is still coming. Dropped before its end: the client is gone.
-pub(crate) trait Coming: Send {
+pub(crate) trait BodyStream: Send {
     /// The next bytes; `None` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
 }
 
 /// The body of a reply.
-pub struct Body(Kind);
+pub struct GatewayBody(GatewayBodyKind);
 
-enum Kind {
-    Whole(Option<Bytes>),
-    Coming(Box<dyn Coming>),
+enum GatewayBodyKind {
+    Full(Option<Bytes>),
+    Streaming(Box<dyn BodyStream>),
 }
 
 /// A reply cannot go on. The connection is closed, so that the client knows that it is not whole.
@@ -28,28 +28,28 @@ enum Kind {
 #[error("the reply broke off: {0}")]
 pub struct BodyError(pub String);
 
-impl Body {
+impl GatewayBody {
     /// All of it.
-    pub fn whole(bytes: impl Into<Bytes>) -> Body {
+    pub fn full(bytes: impl Into<Bytes>) -> GatewayBody {
         let bytes = bytes.into();
-        Body(Kind::Whole((!bytes.is_empty()).then_some(bytes)))
+        GatewayBody(GatewayBodyKind::Full((!bytes.is_empty()).then_some(bytes)))
     }
 
-    pub(crate) fn coming(coming: impl Coming + 'static) -> Body {
-        Body(Kind::Coming(Box::new(coming)))
+    pub(crate) fn streaming(coming: impl BodyStream + 'static) -> GatewayBody {
+        GatewayBody(GatewayBodyKind::Streaming(Box::new(coming)))
     }
 }
 
-impl std::fmt::Debug for Body {
+impl std::fmt::Debug for GatewayBody {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self.0 {
-            Kind::Whole(_) => "Body::Whole",
-            Kind::Coming(_) => "Body::Coming",
+            GatewayBodyKind::Full(_) => "Body::Whole",
+            GatewayBodyKind::Streaming(_) => "Body::Coming",
         })
     }
 }
 
-impl http_body::Body for Body {
+impl http_body::Body for GatewayBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -58,23 +58,25 @@ impl http_body::Body for Body {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Coming(coming) => {
+            GatewayBodyKind::Full(bytes) => {
+                Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+            }
+            GatewayBodyKind::Streaming(coming) => {
                 coming.poll_next(context).map(|next| next.map(|bytes| bytes.map(Frame::data)))
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Whole(None))
+        matches!(self.0, GatewayBodyKind::Full(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => {
+            GatewayBodyKind::Full(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Kind::Coming(_) => SizeHint::default(),
+            GatewayBodyKind::Streaming(_) => SizeHint::default(),
         }
     }
 }

@@ -2,19 +2,19 @@
 //! it sees of our environment.
 
 mod group;
-mod words;
+mod stderr;
 mod input;
 
 use std::ffi::OsString;
 
-pub(crate) use group::{Force, signal};
-pub(crate) use input::{Input, Unread};
-pub(crate) use words::LastWords;
+pub(crate) use group::{ProcessSignal, signal};
+pub(crate) use input::{ChildInput, ChildInputError};
 #[cfg(test)]
-pub(crate) use words::WORDS;
+pub(crate) use stderr::STDERR_TAIL_BYTES;
+pub(crate) use stderr::StderrTail;
 
 /// Variables that every program may see: what it needs to run at all.
-const SEEN: [&str; 15] = [
+const VISIBLE_VARIABLES: [&str; 15] = [
     "PATH",
     "HOME",
     "LANG",
@@ -31,17 +31,17 @@ const SEEN: [&str; 15] = [
     "no_proxy",
     "SYSTEMROOT",
 ];
-const BEGINNINGS: [&str; 2] = ["LC_", "SSL_"];
+const VISIBLE_PREFIXES: [&str; 2] = ["LC_", "SSL_"];
 
 /// What a process sees of our environment, beside what `more` lets through: keys stay here.
-pub(crate) fn seen(
+pub(crate) fn visible_environment(
     all: impl Iterator<Item = (OsString, OsString)>,
     more: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     all.filter(move |(name, _)| {
         let Some(name) = name.to_str() else { return false };
-        SEEN.contains(&name)
-            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        VISIBLE_VARIABLES.contains(&name)
+            || VISIBLE_PREFIXES.iter().any(|beginning| name.starts_with(beginning))
             || more(name)
     })
 }

@@ -4,15 +4,15 @@
 //! here looks at the environment or the disk itself: a [`World`] is given in.
 
 mod origin;
-mod world;
+mod environment;
 mod values;
 mod nearest;
 mod document;
-mod desk;
+mod config_reader;
 mod address;
 mod secrets;
 mod access;
-mod kinds;
+mod upstream_kind;
 mod upstream;
 mod upstreams;
 mod single;
@@ -24,57 +24,60 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Agent, AgentKind};
-pub use desk::{Block, Setting};
+pub use agent::{AgentConfig, AgentKind};
+pub use config_reader::{ConfigSection, ConfigSetting};
+pub use environment::{
+    ConfigEnvironment, ConfigFile, ConfigFlags, FileExposure, TokenRequirement,
+    file as config_file, token_file,
+};
 pub use nearest::distance;
-pub use origin::{Complaint, Origin, Refused, Weight};
-pub use read::{Door, Loaded, read};
-pub(crate) use single::{scripted, single};
-pub use token::{TokenError, fresh_token};
-pub use world::{Entrance, Exposure, Flags, Found, World, file as config_file, token_file};
+pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
+pub use read::{LoadedConfig, TokenState, read};
+pub(crate) use single::{builtin_upstream, single_upstream};
+pub use token::{TokenError, new_token};
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use foxwedge_core::{Language, Profile, Unanswered, Wire};
+use foxwedge_core::{Format, PlaceholderLanguage, Profile, UnansweredPolicy};
 use foxwedge_store::StoreUrl;
 use http::{HeaderName, HeaderValue};
 
-use crate::Secret;
+use crate::SecretText;
 
 /// Everything that is set, checked.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct GatewayConfig {
     /// Where to listen.
     pub listen: SocketAddr,
     /// Who may come in.
-    pub access: Access,
+    pub access: AccessConfig,
     /// Where runs are kept.
     pub store: StoreUrl,
     /// How much of everything.
-    pub limits: Limits,
+    pub limits: GatewayLimits,
     /// How long.
-    pub times: Times,
+    pub times: GatewayTimeouts,
     /// What happens to histories, unless a route says otherwise.
-    pub guard: Guard,
+    pub guard: GuardConfig,
     /// How conversations are found again.
-    pub sessions: Sessions,
+    pub sessions: SessionConfig,
     /// What is kept.
-    pub record: Record,
+    pub record: RecordConfig,
     /// What is told to operators.
-    pub telemetry: Telemetry,
+    pub telemetry: TelemetryConfig,
     /// What the console may look at.
-    pub console: Console,
+    pub console: ConsoleConfig,
     /// Who is asked.
-    pub upstreams: Vec<Arc<Upstream>>,
+    pub upstreams: Vec<Arc<UpstreamConfig>>,
     /// Which model goes where; the first that fits.
-    pub routes: Vec<Arc<Route>>,
+    pub routes: Vec<Arc<ModelRoute>>,
 }
 
 /// Who may come in.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct AccessConfig {
     /// Tokens that open the door; none only on a loopback address and by an explicit wish.
-    pub tokens: Vec<Token>,
+    pub tokens: Vec<AccessToken>,
     /// What the `Host` header may say, beside loopback names and the address itself.
     pub hosts: Vec<String>,
     /// Which web pages may ask: exact origins.
@@ -83,18 +86,18 @@ pub struct Access {
 
 /// A token, and what it opens.
 #[derive(Clone, Debug)]
-pub struct Token {
+pub struct AccessToken {
     /// Whose it is: the owner of what is asked with it.
     pub owner: Arc<str>,
     /// The token.
-    pub secret: Secret,
+    pub secret: SecretText,
     /// Whether it may see what belongs to others, and end it.
-    pub scope: Scope,
+    pub scope: TokenScope,
 }
 
 /// What a token opens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
+pub enum TokenScope {
     /// Requests, and one's own sessions and runs.
     User,
     /// Everything.
@@ -103,7 +106,7 @@ pub enum Scope {
 
 /// How much of everything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct GatewayLimits {
     /// Bytes of a request's head.
     pub head: usize,
     /// Bytes of a body as it comes.
@@ -126,9 +129,9 @@ pub struct Limits {
     pub reply: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for GatewayLimits {
+    fn default() -> GatewayLimits {
+        GatewayLimits {
             head: 64 << 10,
             body: 32 << 20,
             unpacked: 64 << 20,
@@ -145,7 +148,7 @@ impl Default for Limits {
 
 /// How long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Times {
+pub struct GatewayTimeouts {
     /// A head has to be there.
     pub head: Duration,
     /// A body has to go on coming.
@@ -164,10 +167,10 @@ pub struct Times {
     pub drain: Duration,
 }
 
-impl Default for Times {
-    fn default() -> Times {
+impl Default for GatewayTimeouts {
+    fn default() -> GatewayTimeouts {
         let seconds = Duration::from_secs;
-        Times {
+        GatewayTimeouts {
             head: seconds(10),
             body: seconds(30),
             keep_alive: seconds(75),
@@ -182,34 +185,34 @@ impl Default for Times {
 
 /// What happens to histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Guard {
+pub struct GuardConfig {
     /// What is done about a finding.
-    pub mode: Mode,
+    pub mode: GuardMode,
     /// What a repair does with calls that nobody answered.
-    pub unanswered: Unanswered,
+    pub unanswered: UnansweredPolicy,
     /// The language of what a repair invents.
-    pub language: Language,
+    pub language: PlaceholderLanguage,
     /// What happens to a history that is too long for its model.
-    pub overflow: Overflow,
+    pub overflow: OverflowPolicy,
     /// Whether a refusal for the shape of a history is repaired and sent once more.
-    pub heal: Heal,
+    pub heal: RepairRetry,
 }
 
-impl Default for Guard {
-    fn default() -> Guard {
-        Guard {
-            mode: Mode::Fix,
-            unanswered: Unanswered::Answer,
-            language: Language::default(),
-            overflow: Overflow::Compact,
-            heal: Heal::Once,
+impl Default for GuardConfig {
+    fn default() -> GuardConfig {
+        GuardConfig {
+            mode: GuardMode::Fix,
+            unanswered: UnansweredPolicy::Answer,
+            language: PlaceholderLanguage::default(),
+            overflow: OverflowPolicy::Compact,
+            heal: RepairRetry::Once,
         }
     }
 }
 
 /// What is done about a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Mode {
+pub enum GuardMode {
     /// Nobody looks.
     Off,
     /// It is told, and nothing changes.
@@ -220,21 +223,21 @@ pub enum Mode {
     Strict,
 }
 
-impl Mode {
+impl GuardMode {
     /// The word in files and headers.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Off => "off",
-            Mode::Observe => "observe",
-            Mode::Fix => "fix",
-            Mode::Strict => "strict",
+            GuardMode::Off => "off",
+            GuardMode::Observe => "observe",
+            GuardMode::Fix => "fix",
+            GuardMode::Strict => "strict",
         }
     }
 }
 
 /// What happens to a history that is too long for its model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Overflow {
+pub enum OverflowPolicy {
     /// It is made shorter: old answers shrink, then the oldest units go.
     Compact,
     /// The model itself is asked for a summary of what is old.
@@ -245,7 +248,7 @@ pub enum Overflow {
 
 /// Whether a refusal for the shape of a history is repaired and sent once more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Heal {
+pub enum RepairRetry {
     /// Once.
     Once,
     /// Never.
@@ -254,7 +257,7 @@ pub enum Heal {
 
 /// How conversations are found again. `call` ≤ `snapshot` ≤ `session`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sessions {
+pub struct SessionConfig {
     /// How long calls may stay unanswered before their run is closed.
     pub call: Duration,
     /// How long a reply is kept for a client that asks the same again.
@@ -266,29 +269,29 @@ pub struct Sessions {
     /// Bytes of replies that are kept for clients that ask again.
     pub replies: usize,
     /// What counts as asking again.
-    pub again: Again,
+    pub again: ReplayPolicy,
     /// A second request on a session that is at work.
-    pub busy: Busy,
+    pub busy: BusyPolicy,
 }
 
-impl Default for Sessions {
-    fn default() -> Sessions {
+impl Default for SessionConfig {
+    fn default() -> SessionConfig {
         let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
-        Sessions {
+        SessionConfig {
             call: minutes(10),
             snapshot: minutes(10),
             session: minutes(24 * 60),
             nodes: 1_000_000,
             replies: 32 << 20,
-            again: Again::Marked,
-            busy: Busy::Wait(Duration::from_secs(60)),
+            again: ReplayPolicy::Marked,
+            busy: BusyPolicy::Wait(Duration::from_secs(60)),
         }
     }
 }
 
 /// What counts as asking the same again. Whoever samples a model asks the same on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Again {
+pub enum ReplayPolicy {
     /// The same body with the same `idempotency-key`, with a retry count above zero, or with the
     /// same explicit session.
     Marked,
@@ -300,7 +303,7 @@ pub enum Again {
 
 /// A second request on a session that is at work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Busy {
+pub enum BusyPolicy {
     /// Waits, so long, and is then refused.
     Wait(Duration),
     /// Is refused at once.
@@ -309,26 +312,31 @@ pub enum Busy {
 
 /// What is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Record {
+pub struct RecordConfig {
     /// Which requests become runs in the store.
-    pub runs: Runs,
+    pub runs: RunRecording,
     /// Whether what was said is kept with them.
-    pub content: Content,
+    pub content: ContentRecording,
     /// How many repairs are kept for the console.
     pub repairs: usize,
     /// Bytes of them.
     pub repair_bytes: usize,
 }
 
-impl Default for Record {
-    fn default() -> Record {
-        Record { runs: Runs::All, content: Content::Left, repairs: 1_000, repair_bytes: 16 << 20 }
+impl Default for RecordConfig {
+    fn default() -> RecordConfig {
+        RecordConfig {
+            runs: RunRecording::All,
+            content: ContentRecording::Omitted,
+            repairs: 1_000,
+            repair_bytes: 16 << 20,
+        }
     }
 }
 
 /// Which requests become runs in the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Runs {
+pub enum RunRecording {
     /// All.
     All,
     /// None.
@@ -337,34 +345,34 @@ pub enum Runs {
 
 /// Whether what was said is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Content {
+pub enum ContentRecording {
     /// Names, ids, sizes and statuses only.
-    Left,
+    Omitted,
     /// Everything.
-    Kept,
+    Stored,
 }
 
 /// What is told to operators.
 #[derive(Clone, Debug)]
-pub struct Telemetry {
+pub struct TelemetryConfig {
     /// How lines of the log look.
-    pub log: Log,
+    pub log: GatewayLogFormat,
     /// Where spans go, an address of an OpenTelemetry collector (`http://host:4318`).
-    pub otlp: Option<Target>,
+    pub otlp: Option<NetworkTarget>,
     /// Headers for the collector.
-    pub otlp_headers: Vec<(HeaderName, Secret)>,
+    pub otlp_headers: Vec<(HeaderName, SecretText)>,
 }
 
 /// What the console may look at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Console {
+pub struct ConsoleConfig {
     /// The session files of agents on this machine.
-    pub files: Files,
+    pub files: SessionFileAccess,
 }
 
 /// Whether session files of agents are shown, and repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Files {
+pub enum SessionFileAccess {
     /// To administrators on this machine.
     #[default]
     Shown,
@@ -374,7 +382,7 @@ pub enum Files {
 
 /// How lines of the log look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Log {
+pub enum GatewayLogFormat {
     /// For people, coloured on a terminal.
     Text,
     /// One JSON object a line.
@@ -385,47 +393,47 @@ pub enum Log {
 
 /// Who is asked.
 #[derive(Clone, Debug)]
-pub struct Upstream {
+pub struct UpstreamConfig {
     /// Its name.
     pub name: Arc<str>,
     /// How it is reached.
-    pub reach: Reach,
+    pub transport: UpstreamTransport,
     /// What stands between the address and `/chat/completions` or `/messages`: `/v1` for most, and
     /// nothing where the address says all of it. For Gemini `/v1beta`.
     pub version: Box<str>,
     /// The formats it speaks, the preferred one first.
-    pub speaks: Vec<Wire>,
+    pub speaks: Vec<Format>,
     /// Whose rules its histories have to obey; that of the format's owner if not told.
     pub profile: Option<Profile>,
     /// In whose name it is asked.
-    pub key: Key,
+    pub key: UpstreamKey,
     /// Headers that every request carries.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// How often a request is tried in all, before anything was streamed.
     pub tries: u32,
 }
 
-impl Upstream {
+impl UpstreamConfig {
     /// Whose rules a history in that format has to obey.
-    pub fn profile(&self, wire: Wire) -> Profile {
-        self.profile.unwrap_or(Profile::of(wire))
+    pub fn profile(&self, wire: Format) -> Profile {
+        self.profile.unwrap_or(Profile::for_format(wire))
     }
 }
 
 /// How an upstream is reached.
 #[derive(Clone, Debug)]
-pub enum Reach {
+pub enum UpstreamTransport {
     /// Over the network.
-    Network(Target),
+    Network(NetworkTarget),
     /// It is the built-in model.
     Scripted,
     /// It is a process of an agent that lives as long as its conversation.
-    Agent(Arc<Agent>),
+    Agent(Arc<AgentConfig>),
 }
 
 /// An address on the network. Only a configuration names one, never a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Target {
+pub struct NetworkTarget {
     /// Encrypted.
     pub tls: bool,
     /// The host in small letters: a name or an address; IPv6 without brackets.
@@ -435,12 +443,12 @@ pub struct Target {
     /// The path before the version (`/v1`), without a slash at its end; mostly empty.
     pub prefix: Box<str>,
     /// Which addresses the name may lead to.
-    pub addresses: Addresses,
+    pub addresses: AddressPolicy,
 }
 
 /// Which addresses a name may lead to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Addresses {
+pub enum AddressPolicy {
     /// Those of the open network only.
     Public,
     /// Loopback and private ones, too: the configuration says so, or names such an address itself.
@@ -450,26 +458,26 @@ pub enum Addresses {
 
 /// In whose name an upstream is asked.
 #[derive(Clone, Debug)]
-pub enum Key {
+pub enum UpstreamKey {
     /// With a key of the configuration.
-    Ours(Secret),
+    Configured(SecretText),
     /// With the key that the client sent.
-    Callers,
+    FromCaller,
     /// With none.
     None,
 }
 
 /// Which model goes where.
 #[derive(Clone, Debug)]
-pub struct Route {
+pub struct ModelRoute {
     /// The model that a client asks for: a name, or a beginning with `*`.
     pub model: Box<str>,
     /// The upstream.
-    pub upstream: Arc<Upstream>,
+    pub upstream: Arc<UpstreamConfig>,
     /// The name that the upstream knows it by; the same if not told.
     pub rename: Option<Box<str>>,
     /// What happens to its histories.
-    pub guard: Guard,
+    pub guard: GuardConfig,
     /// The model's window in tokens, if it is not the known one.
     pub window: Option<u64>,
 }

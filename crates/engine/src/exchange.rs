@@ -1,15 +1,15 @@
 //! One request, from its body to its reply.
 
-mod naming;
+mod identity;
 mod prepare;
-mod ask;
+mod send;
 mod agent;
 mod summary;
-mod recall;
+mod response_items;
 mod count;
 mod reply;
 mod relay;
-mod whole;
+mod full_reply;
 
 use std::{
     collections::HashMap,
@@ -17,52 +17,56 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent::Decision;
+use foxwedge_agent::PermissionDecision;
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::{
-    Action, Answered, Asked, Face, Fault, Kind, Told,
-    agent::{Counts, Handle, Pool, Question},
-    config::{Config, Reach},
-    guard::Scales,
-    http::{Client, Settings},
-    meter::Meter,
-    record::{Begin, Recorder, Recording},
-    session::{Claimed, Held, Matched, Named, Sessions, Stored, Wanted},
-    trace::{Span, Tracer},
+    ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
+    RequestSummary,
+    agent::{AgentCounts, AgentHandle, AgentPool, AgentQuestion},
+    config::{GatewayConfig, UpstreamTransport},
+    guard::TokenCounters,
+    http::{HttpClient, HttpSettings},
+    metrics::Metrics,
+    record::{GatewayRecorder, RecordingStart, RequestRecording},
+    session::{
+        CachedReply, SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery,
+        SessionSelector,
+    },
+    trace::{ChatSpan, ChatTracer},
     upstream::RetryBudget,
 };
-use ask::Said;
-use naming::{Naming, RequestIdentity};
-use prepare::{Prepared, prepare};
-use recall::Recall;
-use reply::Reply;
-use summary::Summaries;
+use identity::{RequestIdentity, SessionHint};
+use prepare::{RoutedRequest, prepare};
+use reply::ResponseBuilder;
+use response_items::ResponseItemCache;
+use send::UpstreamResponse;
+use summary::SummaryCache;
 
 /// The driver. A copy is the same.
 #[derive(Clone)]
-pub struct Engine {
-    inner: Arc<Inner>,
+pub struct GatewayEngine {
+    inner: Arc<EngineShared>,
 }
 
-pub(crate) struct Inner {
-    pub(crate) config: Arc<Config>,
-    pub(crate) client: Client,
-    pub(crate) scales: Arc<Scales>,
+pub(crate) struct EngineShared {
+    pub(crate) config: Arc<GatewayConfig>,
+    pub(crate) client: HttpClient,
+    pub(crate) token_counters: Arc<TokenCounters>,
     /// Summaries that models wrote.
-    summaries: Arc<Mutex<Summaries>>,
+    summaries: Arc<Mutex<SummaryCache>>,
     /// What clients name instead of repeating it.
-    recall: Recall,
-    pub(crate) sessions: Sessions,
-    pub(crate) agents: Pool,
-    pub(crate) recorder: Recorder,
+    response_items: ResponseItemCache,
+    pub(crate) sessions: SessionIndex,
+    pub(crate) agents: AgentPool,
+    pub(crate) recorder: GatewayRecorder,
     /// How many retries each upstream gets.
-    budgets: HashMap<Arc<str>, RetryBudget>,
-    pub(crate) meter: Meter,
-    pub(crate) tracer: Tracer,
+    retry_budgets: HashMap<Arc<str>, RetryBudget>,
+    pub(crate) metrics: Metrics,
+    pub(crate) tracer: ChatTracer,
     /// How runs that are at work are stopped.
-    stops: Mutex<HashMap<Arc<str>, oneshot::Sender<()>>>,
+    stop_senders: Mutex<HashMap<Arc<str>, oneshot::Sender<()>>>,
     sweeper: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -76,16 +80,20 @@ pub enum EngineError {
 }
 
 /// How often what nobody uses is looked for, at least and at most.
-const SWEEP: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+const SWEEP_INTERVAL_RANGE: (Duration, Duration) =
+    (Duration::from_secs(1), Duration::from_secs(30));
 
-impl Engine {
+impl GatewayEngine {
     /// Starts: finds the conversations of before, closes runs that were left open.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn open(config: Arc<Config>, store: Arc<AnyStore>) -> Result<Engine, EngineError> {
+    pub async fn open(
+        config: Arc<GatewayConfig>,
+        store: Arc<AnyStore>,
+    ) -> Result<GatewayEngine, EngineError> {
         let me = format!("gateway-{:016x}", getrandom::u64().unwrap_or_default());
-        Engine::open_as(me, config, store).await
+        GatewayEngine::open_as(me, config, store).await
     }
 
     /// The same, under a name by which others can tell whether this process is gone.
@@ -94,112 +102,120 @@ impl Engine {
     /// If the store cannot be read.
     pub async fn open_as(
         me: String,
-        config: Arc<Config>,
+        config: Arc<GatewayConfig>,
         store: Arc<AnyStore>,
-    ) -> Result<Engine, EngineError> {
+    ) -> Result<GatewayEngine, EngineError> {
         let times = config.times;
-        let client = Client::new(Settings {
+        let client = HttpClient::new(HttpSettings {
             connect: times.connect,
             first_byte: times.first_byte,
             idle: times.idle,
-            ..Settings::default()
+            ..HttpSettings::default()
         });
-        let meter = Meter::new();
-        let sessions = Sessions::new(config.sessions);
+        let meter = Metrics::new();
+        let sessions = SessionIndex::new(config.sessions);
         let (recorder, tips) =
-            Recorder::start_as(me, store, config.record, config.sessions, meter.clone()).await?;
+            GatewayRecorder::start_as(me, store, config.record, config.sessions, meter.clone())
+                .await?;
         sessions.load(tips);
-        let tracer = Tracer::start(&config.telemetry, client.clone(), meter.clone());
-        let agents = Pool::new(config.sessions.call);
-        if config.upstreams.iter().any(|upstream| matches!(upstream.reach, Reach::Agent(_))) {
+        let tracer = ChatTracer::start(&config.telemetry, client.clone(), meter.clone());
+        let agents = AgentPool::new(config.sessions.call);
+        if config
+            .upstreams
+            .iter()
+            .any(|upstream| matches!(upstream.transport, UpstreamTransport::Agent(_)))
+        {
             agents.sweep().await;
         }
-        let recall = Recall::new(config.sessions.replies);
+        let recall = ResponseItemCache::new(config.sessions.replies);
         let upstreams = config.upstreams.iter();
         let budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(EngineShared {
             config,
             client,
-            scales: Arc::default(),
+            token_counters: Arc::default(),
             summaries: Arc::default(),
-            recall,
+            response_items: recall,
             sessions,
             agents,
             recorder,
-            budgets,
-            meter,
+            retry_budgets: budgets,
+            metrics: meter,
             tracer,
-            stops: Mutex::default(),
+            stop_senders: Mutex::default(),
             sweeper: Mutex::default(),
         });
         let sweeper = tokio::spawn(sweep(Arc::downgrade(&inner)));
         *inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sweeper);
-        Ok(Engine { inner })
+        Ok(GatewayEngine { inner })
     }
 
     /// Answers a request. Whatever goes wrong is a reply in the client's own form.
-    pub async fn answer(&self, asked: Asked) -> Answered {
+    pub async fn handle(&self, asked: GatewayRequest) -> GatewayResponse {
         let inner = &self.inner;
-        let mut told = Told::default();
-        let (face, id) = (asked.face, asked.id.clone());
+        let mut told = RequestSummary::default();
+        let (face, id) = (asked.endpoint, asked.id.clone());
         let answered = match face {
             // On the heap: whoever waits for it is moved around, and should be small.
-            Face::CountTokens => Box::pin(count::count(inner, &asked, &mut told)).await,
-            Face::Chat | Face::Responses | Face::Messages => {
-                Box::pin(exchange(inner, &asked, &mut told)).await
+            GatewayEndpoint::CountTokens => {
+                Box::pin(count::count_tokens(inner, &asked, &mut told)).await
+            }
+            GatewayEndpoint::Chat | GatewayEndpoint::Responses | GatewayEndpoint::Messages => {
+                Box::pin(handle_chat(inner, &asked, &mut told)).await
             }
         };
-        let answered = answered.unwrap_or_else(|fault| reply::fault(&fault, face, &id, told));
-        let action = answered.told.action.unwrap_or(Action::None);
-        inner.meter.noted(&answered.told.findings, action);
+        let answered =
+            answered.unwrap_or_else(|fault| reply::error_response(&fault, face, &id, told));
+        let action = answered.summary.action.unwrap_or(GuardAction::None);
+        inner.metrics.count_findings(&answered.summary.findings, action);
         answered
     }
 
     /// Stops a run that is at work here; whether there was one.
-    pub fn stop(&self, run: &str) -> bool {
-        let stop = lock(&self.inner.stops).remove(run);
+    pub fn stop_run(&self, run: &str) -> bool {
+        let stop = lock(&self.inner.stop_senders).remove(run);
         stop.is_some_and(|stop| stop.send(()).is_ok())
     }
 
     /// A run has ended, and nobody goes on with it: an agent that worked on it is ended.
-    pub fn release(&self, run: &str) {
-        self.inner.agents.end(run);
+    pub fn release_run(&self, run: &str) {
+        self.inner.agents.stop_run(run);
     }
 
     /// What an agent that works on a run asks people; `None` if none does.
-    pub fn questions(&self, run: &str) -> Option<Vec<Question>> {
+    pub fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
         self.inner.agents.questions(run)
     }
 
     /// A person decides about a question of a run; whether there was such a question.
-    pub async fn decide(&self, run: &str, ticket: String, decision: Decision) -> bool {
+    pub async fn decide(&self, run: &str, ticket: String, decision: PermissionDecision) -> bool {
         self.inner.agents.decide(run, ticket, decision).await
     }
 
     /// How many live agents there are, and what they wait for.
-    pub fn agents(&self) -> Counts {
+    pub fn agent_counts(&self) -> AgentCounts {
         self.inner.agents.counts()
     }
 
     /// What operators are told.
-    pub fn meter(&self) -> &Meter {
-        self.inner.meter.agents(self.agents());
-        self.inner.meter.sessions(self.inner.sessions.stats());
-        &self.inner.meter
+    pub fn metrics(&self) -> &Metrics {
+        self.inner.metrics.set_agents(self.agent_counts());
+        self.inner.metrics.set_sessions(self.inner.sessions.stats());
+        &self.inner.metrics
     }
 
     /// What is kept.
-    pub fn recorder(&self) -> &Recorder {
+    pub fn recorder(&self) -> &GatewayRecorder {
         &self.inner.recorder
     }
 
     /// What conversations are found by.
-    pub fn sessions(&self) -> &Sessions {
+    pub fn sessions(&self) -> &SessionIndex {
         &self.inner.sessions
     }
 
     /// What is set.
-    pub fn config(&self) -> &Arc<Config> {
+    pub fn config(&self) -> &Arc<GatewayConfig> {
         &self.inner.config
     }
 
@@ -216,99 +232,126 @@ impl Engine {
 }
 
 /// Forgets what nobody uses, for as long as there is an engine.
-async fn sweep(inner: std::sync::Weak<Inner>) {
+async fn sweep(inner: std::sync::Weak<EngineShared>) {
     let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
-    let often = (config.session.min(config.snapshot) / 4).clamp(SWEEP.0, SWEEP.1);
+    let often = (config.session.min(config.snapshot) / 4)
+        .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
     loop {
         tokio::time::sleep(often).await;
         let Some(inner) = inner.upgrade() else { return };
         inner.sessions.sweep();
         inner.recorder.sweep();
-        inner.client.sweep();
+        inner.client.close_expired_connections();
     }
 }
 
-async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result<Answered, Fault> {
+async fn handle_chat(
+    engine: &Arc<EngineShared>,
+    asked: &GatewayRequest,
+    told: &mut RequestSummary,
+) -> Result<GatewayResponse, ApiError> {
     let began = Instant::now();
-    let mut prepared = prepare(engine, asked).inspect_err(|fault| note_refusal(fault, told))?;
-    note(&prepared, told);
-    let held = match claim(engine, asked, &prepared).await {
-        Claimed::Held(held) => held,
-        Claimed::Again(stored) => return Ok(reply::again(&stored, told)),
-        Claimed::Busy => return Err(busy()),
+    let mut prepared =
+        prepare(engine, asked).inspect_err(|fault| fill_refusal_summary(fault, told))?;
+    fill_summary(&prepared, told);
+    let held = match claim_session(engine, asked, &prepared).await {
+        SessionMatch::Acquired(held) => held,
+        SessionMatch::Replay(stored) => return Ok(reply::replayed_response(&stored, told)),
+        SessionMatch::Busy => return Err(session_busy_error()),
     };
-    engine.meter.matched(held.matched().name());
+    engine.metrics.count_match(held.match_kind().name());
     told.session = Some(held.session().clone());
-    told.matched = Some(held.matched().name());
+    told.match_kind = Some(held.match_kind().name());
     // Whoever is refused here has changed nothing: a run that waits in the session waits on.
-    let planned = match &prepared.route.upstream.reach {
-        Reach::Network(_) | Reach::Scripted => None,
-        Reach::Agent(of) => {
+    let planned = match &prepared.route.upstream.transport {
+        UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
+        UpstreamTransport::Agent(of) => {
             let of = of.clone();
-            let planned = agent::plan(engine, asked, &mut prepared, &of, &held).await;
+            let planned = agent::plan_request(engine, asked, &mut prepared, &of, &held).await;
             let planned = planned.inspect_err(|fault| {
-                note_refusal(fault, told);
-                if held.matched() == Matched::New {
-                    (told.session, told.matched) = (None, None);
+                fill_refusal_summary(fault, told);
+                if held.match_kind() == SessionMatchKind::New {
+                    (told.session, told.match_kind) = (None, None);
                 }
             })?;
-            told.ignore(&planned.ignored);
+            told.set_ignored_results(&planned.ignored);
             Some((of, planned))
         }
     };
-    let mut recording = engine.recorder.begin(begin(asked, &prepared, &held));
+    let mut recording = engine.recorder.start_request(recording_start(asked, &prepared, &held));
     let upstream = &prepared.route.upstream.name;
-    let mut span = engine.tracer.chat(&asked.headers, upstream, &prepared.model);
-    span.of(held.session(), recording.run());
+    let mut span = engine.tracer.start_span(&asked.headers, upstream, &prepared.model);
+    span.set_run(held.session(), recording.run());
     told.run = Some(recording.run().clone());
-    let mut running = Running::new(engine, recording.run().clone());
-    engine.meter.overhead(began.elapsed());
+    let mut running = StopGuard::new(engine, recording.run().clone());
+    engine.metrics.observe_overhead(began.elapsed());
 
     let (mut agent, mut places) = (None, Vec::new());
     let said = match planned {
         None => {
-            summary::fit(engine, asked, &mut prepared).await;
-            let trace = span.header();
-            match summary::too_long(engine, asked.face, &prepared) {
+            summary::fit_with_summary(engine, asked, &mut prepared).await;
+            let trace = span.traceparent();
+            match summary::context_overflow_error(engine, asked.endpoint, &prepared) {
                 Some(fault) => Err(fault),
                 None => {
-                    ask::ask(engine, asked, &mut prepared, trace.as_deref(), &mut running.stop)
-                        .await
+                    send::send_upstream(
+                        engine,
+                        asked,
+                        &mut prepared,
+                        trace.as_deref(),
+                        &mut running.stop,
+                    )
+                    .await
                 }
             }
         }
         Some((of, planned)) => {
-            let side = recording.side();
-            let with = agent::With { agent: &of, planned, held: &held, run: recording.run(), side };
-            let reply = agent::ask(engine, asked, &mut prepared, with, &mut running.stop).await;
+            let side = recording.side_channel();
+            let with = agent::AgentRequestContext {
+                agent: &of,
+                planned,
+                session_guard: &held,
+                run: recording.run(),
+                side_channel: side,
+            };
+            let reply =
+                agent::ask_agent(engine, asked, &mut prepared, with, &mut running.stop).await;
             reply.map(|reply| {
-                (agent, places) = (reply.agent, reply.places);
-                reply.said
+                (agent, places) = (reply.agent, reply.resume_points);
+                reply.reply
             })
         }
     };
     if let Some(agent) = &agent {
-        recording.serves(agent.presence());
+        recording.set_agent(agent.presence());
     }
-    note(&prepared, told);
-    recording.changed(&prepared.guarded);
-    if prepared.guarded.action == Action::Fixed {
-        span.repaired(&prepared.guarded.findings);
+    fill_summary(&prepared, told);
+    recording.record_changes(&prepared.guarded);
+    if prepared.guarded.action == GuardAction::Fixed {
+        span.add_repairs(&prepared.guarded.findings);
     }
-    let reply = Reply { engine, asked, prepared: &prepared, told };
+    let reply =
+        ResponseBuilder { engine, request: asked, routed_request: &prepared, summary: told };
     match said {
-        Ok(Said::Reply { status, headers, body }) => {
-            let work = Work { held, recording, span, running, agent, places };
-            reply.begin(status, &headers, body, work).await
+        Ok(UpstreamResponse::Reply { status, headers, body }) => {
+            let work = ReplyInFlight {
+                session_guard: held,
+                recording,
+                span,
+                stop_guard: running,
+                agent,
+                resume_points: places,
+            };
+            reply.build(status, &headers, body, work).await
         }
-        Ok(Said::Error { status, headers, body, tries }) => {
-            recording.failed(status);
-            span.failed(status.as_u16());
-            Ok(reply.error(status, &headers, &body, tries))
+        Ok(UpstreamResponse::Error { status, headers, body, tries }) => {
+            recording.fail_with_status(status);
+            span.set_failure(status.as_u16());
+            Ok(reply.build_error(status, &headers, &body, tries))
         }
         Err(fault) => {
-            recording.fault(fault.code);
-            span.failed(fault.status().as_u16());
+            recording.fail_with_code(fault.code);
+            span.set_failure(fault.status().as_u16());
             Err(fault)
         }
     }
@@ -316,79 +359,89 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
 
 /// What belongs to a reply that is on its way. Dropped before the reply has ended, it says that the
 /// client is gone.
-pub(crate) struct Work {
-    pub(crate) held: Held,
-    pub(crate) recording: Recording,
-    pub(crate) span: Span,
-    pub(crate) running: Running,
+pub(crate) struct ReplyInFlight {
+    pub(crate) session_guard: SessionGuard,
+    pub(crate) recording: RequestRecording,
+    pub(crate) span: ChatSpan,
+    pub(crate) stop_guard: StopGuard,
     /// The agent that replies.
-    pub(crate) agent: Option<Arc<Handle>>,
+    pub(crate) agent: Option<Arc<AgentHandle>>,
     /// Values behind which the conversation may go on, too.
-    places: Vec<u128>,
+    resume_points: Vec<u128>,
 }
 
-impl Work {
+impl ReplyInFlight {
     /// The reply is whole; behind it the conversation has this value. Returns the value by which the
     /// conversation is found after a restart: a reply that only lists open calls once more may be
     /// missing from what the client repeats.
-    pub(crate) fn settle(&mut self, tip: u128, id: Option<&str>, stored: Option<Stored>) -> u128 {
+    pub(crate) fn commit_reply(
+        &mut self,
+        tip: u128,
+        id: Option<&str>,
+        stored: Option<CachedReply>,
+    ) -> u128 {
         if let Some(agent) = &self.agent {
-            self.places = agent.settled(tip);
+            self.resume_points = agent.record_reply(tip);
         }
-        self.held.settle(tip, &self.places, id, stored);
-        self.places.first().copied().unwrap_or(tip)
+        self.session_guard.commit_reply(tip, &self.resume_points, id, stored);
+        self.resume_points.first().copied().unwrap_or(tip)
     }
 }
 
 /// A run that can be stopped from outside.
-pub(crate) struct Running {
-    engine: Arc<Inner>,
+pub(crate) struct StopGuard {
+    engine: Arc<EngineShared>,
     run: Arc<str>,
     pub(crate) stop: oneshot::Receiver<()>,
 }
 
-impl Running {
-    fn new(engine: &Arc<Inner>, run: Arc<str>) -> Running {
+impl StopGuard {
+    fn new(engine: &Arc<EngineShared>, run: Arc<str>) -> StopGuard {
         let (sender, stop) = oneshot::channel();
-        lock(&engine.stops).insert(run.clone(), sender);
-        Running { engine: engine.clone(), run, stop }
+        lock(&engine.stop_senders).insert(run.clone(), sender);
+        StopGuard { engine: engine.clone(), run, stop }
     }
 }
 
-impl Drop for Running {
+impl Drop for StopGuard {
     fn drop(&mut self) {
-        lock(&self.engine.stops).remove(&self.run);
+        lock(&self.engine.stop_senders).remove(&self.run);
     }
 }
 
-async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
+async fn claim_session(
+    engine: &EngineShared,
+    asked: &GatewayRequest,
+    prepared: &RoutedRequest,
+) -> SessionMatch {
     loop {
-        let waits = match &prepared.route.upstream.reach {
-            Reach::Agent(_) => agent::waiting(engine, asked, prepared),
-            Reach::Network(_) | Reach::Scripted => None,
+        let waits = match &prepared.route.upstream.transport {
+            UpstreamTransport::Agent(_) => agent::find_waiting_agent(engine, asked, prepared),
+            UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
         };
-        let RequestIdentity { naming, scope, fingerprint, repeated, origin } = &prepared.identity;
+        let RequestIdentity { hint: naming, scope, fingerprint, retry_mark: repeated, origin } =
+            &prepared.identity;
         let named = match (&waits, naming) {
-            (Some(agent), _) => Named::This(&agent.session),
-            (None, Naming::Exactly(name)) => Named::Exactly(name),
-            (None, Naming::Loosely(name)) => Named::Loosely(name),
-            (None, Naming::Reply(id)) => Named::Reply(id),
-            (None, Naming::Not) => Named::Not,
+            (Some(agent), _) => SessionSelector::SessionId(&agent.session),
+            (None, SessionHint::Name(name)) => SessionSelector::Name(name),
+            (None, SessionHint::CacheKey(name)) => SessionSelector::CacheKey(name),
+            (None, SessionHint::PreviousReply(id)) => SessionSelector::Reply(id),
+            (None, SessionHint::None) => SessionSelector::None,
         };
-        let wanted = Wanted {
+        let wanted = SessionQuery {
             owner: &asked.caller.owner,
-            named,
+            selector: named,
             chain: &prepared.chain,
             scope: *scope,
             fingerprint: *fingerprint,
-            repeated: *repeated,
+            retry_mark: *repeated,
             origin: *origin,
         };
         let claimed = engine.sessions.claim(wanted).await;
         // Whoever had it before may have answered otherwise: then it is the agent of another
         // conversation, and is not found a second time.
-        if let (Some(agent), Claimed::Held(_)) = (&waits, &claimed)
-            && !agent::is_of(agent, asked, prepared)
+        if let (Some(agent), SessionMatch::Acquired(_)) = (&waits, &claimed)
+            && !agent::is_agent_of(agent, asked, prepared)
         {
             continue;
         }
@@ -396,40 +449,44 @@ async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
     }
 }
 
-fn begin<'a>(asked: &'a Asked, prepared: &'a Prepared, held: &'a Held) -> Begin<'a> {
-    Begin {
+fn recording_start<'a>(
+    asked: &'a GatewayRequest,
+    prepared: &'a RoutedRequest,
+    held: &'a SessionGuard,
+) -> RecordingStart<'a> {
+    RecordingStart {
         session: held.session(),
-        forked: held.forked(),
+        forked: held.forked_from(),
         owner: &asked.caller.owner,
         request: &asked.id,
-        model: &prepared.asked_model,
+        model: &prepared.requested_model,
         agent: asked.headers.get(http::header::USER_AGENT).and_then(|name| name.to_str().ok()),
-        answers: &prepared.answers,
-        failed: &prepared.failed,
-        before: &asked.body,
+        answered_calls: &prepared.answered_calls,
+        failed_calls: &prepared.failed_calls,
+        original_body: &asked.body,
         guarded: &prepared.guarded,
         mode: prepared.route.guard.mode,
-        wire: asked.face.wire(),
+        wire: asked.endpoint.wire(),
     }
 }
 
-fn note(prepared: &Prepared, told: &mut Told) {
-    told.model = Some(prepared.asked_model.clone());
+fn fill_summary(prepared: &RoutedRequest, told: &mut RequestSummary) {
+    told.model = Some(prepared.requested_model.clone());
     told.upstream = Some(prepared.route.upstream.name.clone());
     told.action = Some(prepared.guarded.action);
     told.findings.clone_from(&prepared.guarded.findings);
 }
 
-fn note_refusal(fault: &Fault, told: &mut Told) {
+fn fill_refusal_summary(fault: &ApiError, told: &mut RequestSummary) {
     if fault.code == "invalid_history" {
-        told.action = Some(Action::Rejected);
-        told.findings = reply::rejected(fault);
+        told.action = Some(GuardAction::Rejected);
+        told.findings = reply::rejected_findings(fault);
     }
 }
 
-fn busy() -> Fault {
+fn session_busy_error() -> ApiError {
     let words = "another request of this session is at work";
-    let mut fault = Fault::new(Kind::Conflict, "session_busy", words);
+    let mut fault = ApiError::new(ApiErrorKind::Conflict, "session_busy", words);
     fault.retry_after = Some(1);
     fault
 }

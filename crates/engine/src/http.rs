@@ -25,14 +25,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 
-pub use client::Client;
-pub use error::{HttpError, Kind, Reached, Stage};
-pub use incoming::Incoming;
-pub(crate) use incoming::{PING, Piece};
+pub use client::HttpClient;
+pub use error::{HttpError, HttpErrorKind, HttpStage, RequestDelivery};
+pub use incoming::IncomingBody;
+pub(crate) use incoming::{BodyChunk, PING};
 
 /// How long, and how much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settings {
+pub struct HttpSettings {
     /// A connection has to stand: the name, all its addresses and the encryption together.
     pub connect: Duration,
     /// The head of the reply has to be there, from the moment the request begins to be sent.
@@ -40,22 +40,22 @@ pub struct Settings {
     /// The body has to go on. Starts again with every read.
     pub idle: Duration,
     /// A connection may rest between two requests. Shorter than what upstreams allow.
-    pub resting: Duration,
+    pub connection_idle: Duration,
     /// How many connections may rest, for each target.
-    pub most_resting: usize,
+    pub max_idle_connections: usize,
     /// Bytes of a reply's head.
-    pub head: usize,
+    pub max_head: usize,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for HttpSettings {
+    fn default() -> HttpSettings {
+        HttpSettings {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(600),
             idle: Duration::from_secs(300),
-            resting: Duration::from_secs(55),
-            most_resting: 256,
-            head: 64 << 10,
+            connection_idle: Duration::from_secs(55),
+            max_idle_connections: 256,
+            max_head: 64 << 10,
         }
     }
 }
@@ -65,7 +65,7 @@ impl Default for Settings {
 /// `host` and what belongs to the connection (`content-length`, `transfer-encoding`, `connection`,
 /// …) are the client's own business: such headers are not sent on.
 #[derive(Clone, Debug)]
-pub struct Outgoing<'a> {
+pub struct HttpRequest<'a> {
     /// The method.
     pub method: Method,
     /// The whole path: the target's prefix, the path itself, the query. Sent as it is.
@@ -78,11 +78,11 @@ pub struct Outgoing<'a> {
 
 /// A reply whose head is there.
 #[derive(Debug)]
-pub struct Reply {
+pub struct HttpResponse {
     /// The status; never one of the provisional 1xx.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
-    pub body: Incoming,
+    pub body: IncomingBody,
 }

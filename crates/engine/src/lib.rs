@@ -7,10 +7,10 @@
 pub mod config;
 mod secret;
 mod batch;
-mod face;
-mod asked;
+mod endpoint;
+mod gateway_request;
 mod body;
-mod fault;
+mod api_error;
 mod guard;
 pub mod http;
 mod upstream;
@@ -18,7 +18,7 @@ mod child;
 mod agent;
 pub mod session;
 pub mod record;
-pub mod meter;
+pub mod metrics;
 pub mod trace;
 mod exchange;
 pub mod model;
@@ -26,16 +26,18 @@ pub mod tool_loop;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 
-pub use agent::{Counts, Question};
-pub use asked::{Answered, Asked, Caller, Own, Told, Way};
+pub use agent::{AgentCounts, AgentQuestion};
+pub use api_error::{ApiError, ApiErrorKind};
 pub use batch::take_ready;
-pub use body::{Body, BodyError};
-pub use exchange::{Engine, EngineError};
-pub use face::Face;
-pub use fault::{Fault, Kind};
-pub use foxwedge_agent::{AskKind, Decision};
-pub use guard::{Action, Change, CountedList, Guarded, Noted};
-pub use secret::Secret;
+pub use body::{BodyError, GatewayBody};
+pub use endpoint::GatewayEndpoint;
+pub use exchange::{EngineError, GatewayEngine};
+pub use foxwedge_agent::{PermissionDecision, PermissionKind};
+pub use gateway_request::{
+    AuthScheme, ClientKey, GatewayRequest, GatewayResponse, RequestCaller, RequestSummary,
+};
+pub use guard::{CountedList, FindingTally, GuardAction, GuardedRequest, RepairChange};
+pub use secret::SecretText;
 
 /// The example in the manual, compiled and run.
 #[cfg(doctest)]

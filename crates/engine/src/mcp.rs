@@ -8,39 +8,39 @@
 
 pub mod config;
 mod server;
-mod names;
-mod list;
-mod answer;
+mod tool_names;
+mod tool_list;
+mod tool_result;
 mod address;
 mod process;
 mod lines;
 mod pipe;
 mod events;
-mod asker;
-mod watched;
-mod manners;
+mod http_client;
+mod notifications;
+mod client_handler;
 mod session;
-mod call;
-mod link;
+mod tool_call;
+mod reconnect;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foxwedge_tools::Tool;
 use tokio::time::Instant;
 
-pub use server::{How, McpError, Server, Surroundings};
+pub use server::{McpEnvironment, McpError, McpServer, McpTransport};
 
-use link::{Link, McpTool};
-use list::Listed;
+use reconnect::{McpTool, ServerLink};
+use tool_list::ListedTool;
 
 /// A server that answers. Dropping it kills its process, with everything that it started; its tools
 /// fail from then on.
-pub struct Connected {
-    link: Arc<Link>,
-    offered: Mutex<Offered>,
+pub struct McpConnection {
+    link: Arc<ServerLink>,
+    offered: Mutex<OfferedTools>,
 }
 
-struct Offered {
+struct OfferedTools {
     tools: Vec<Arc<dyn Tool>>,
     notes: Vec<String>,
 }
@@ -49,19 +49,22 @@ struct Offered {
 ///
 /// # Errors
 /// If it cannot be started or reached, does not get ready in time, or says what cannot be used.
-pub async fn connect(server: &Server, around: &Surroundings) -> Result<Connected, McpError> {
+pub async fn connect(
+    server: &McpServer,
+    around: &McpEnvironment,
+) -> Result<McpConnection, McpError> {
     let (session, tools, mut notes) = session::open_with_tools(server, around).await?;
-    if let How::Http { url, .. } = &server.how
-        && address::parse(url).is_ok_and(|address| address.bare)
+    if let McpTransport::Http { url, .. } = &server.transport
+        && address::parse(url).is_ok_and(|address| address.unencrypted)
     {
         notes.push("everybody on the way can read what is said: it is no `https://`".to_owned());
     }
-    let link = Arc::new(Link::new(server.clone(), around.clone(), session));
-    let offered = Mutex::new(Offered::new(&link, tools, notes));
-    Ok(Connected { link, offered })
+    let link = Arc::new(ServerLink::new(server.clone(), around.clone(), session));
+    let offered = Mutex::new(OfferedTools::new(&link, tools, notes));
+    Ok(McpConnection { link, offered })
 }
 
-impl Connected {
+impl McpConnection {
     /// Its name, as it was given.
     pub fn name(&self) -> &str {
         &self.link.server.name
@@ -78,8 +81,8 @@ impl Connected {
     }
 
     /// Whether its tools may be others than those that were read: it said so, or it began again.
-    pub fn is_changed(&self) -> bool {
-        self.link.is_changed()
+    pub fn has_changed_tools(&self) -> bool {
+        self.link.has_changed_tools()
     }
 
     /// Reads its tools again.
@@ -88,11 +91,11 @@ impl Connected {
     /// If it is gone and cannot be started again, or says what cannot be used.
     pub async fn refresh(&self) -> Result<(), McpError> {
         let session = self.link.session().await?;
-        self.link.take_changed(&session);
-        let Link { server, around, .. } = &*self.link;
-        let deadline = Instant::now() + around.start;
-        let (tools, notes) = session::tools_of(&session, server, around, deadline).await?;
-        let fresh = Offered::new(&self.link, tools, notes);
+        self.link.clear_changed(&session);
+        let ServerLink { server, environment: around, .. } = &*self.link;
+        let deadline = Instant::now() + around.start_timeout;
+        let (tools, notes) = session::read_tools(&session, server, around, deadline).await?;
+        let fresh = OfferedTools::new(&self.link, tools, notes);
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
@@ -100,12 +103,12 @@ impl Connected {
     /// Ends it: a wish first, then by force. Takes a few seconds at most.
     pub async fn close(self) {
         if let Some(session) = self.link.close() {
-            session.end().await;
+            session.stop().await;
         }
     }
 }
 
-impl Drop for Connected {
+impl Drop for McpConnection {
     fn drop(&mut self) {
         if let Some(session) = self.link.close() {
             session.kill();
@@ -113,7 +116,7 @@ impl Drop for Connected {
     }
 }
 
-impl std::fmt::Debug for Connected {
+impl std::fmt::Debug for McpConnection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Connected")
@@ -122,9 +125,9 @@ impl std::fmt::Debug for Connected {
     }
 }
 
-impl Offered {
-    fn new(link: &Arc<Link>, tools: Vec<Listed>, notes: Vec<String>) -> Offered {
+impl OfferedTools {
+    fn new(link: &Arc<ServerLink>, tools: Vec<ListedTool>, notes: Vec<String>) -> OfferedTools {
         let tool = |listed| Arc::new(McpTool::new(listed, link)) as Arc<dyn Tool>;
-        Offered { tools: tools.into_iter().map(tool).collect(), notes }
+        OfferedTools { tools: tools.into_iter().map(tool).collect(), notes }
     }
 }

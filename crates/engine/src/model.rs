@@ -1,39 +1,39 @@
 //! A model that a tool loop asks: a sealed request goes in, a reply comes out in pieces.
 
-mod sealed;
+mod valid_request;
 mod endpoint;
-mod hearing;
-mod reading;
+mod endpoint_stream;
+mod reply_reader;
 mod failure;
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_core::{Profile, Wire};
-use foxwedge_run::Usage;
-use foxwedge_tools::Future;
+use foxwedge_core::{Format, Profile};
+use foxwedge_run::RunUsage;
+use foxwedge_tools::ToolFuture;
 
-use crate::{Change, CountedList};
+use crate::{CountedList, RepairChange};
 
-pub use endpoint::{Endpoint, EndpointError};
-pub use sealed::{SealError, Sealed};
+pub use endpoint::{ModelEndpoint, ModelEndpointError};
+pub use valid_request::{InvalidRequestError, ValidRequest};
 
 /// Somebody who can be asked.
-pub trait Model: Send + Sync + 'static {
+pub trait ChatModel: Send + Sync + 'static {
     /// What has to be known to ask it.
-    fn about(&self) -> &ModelAbout;
+    fn about(&self) -> &ModelDescription;
 
     /// Asks. What comes back has not said anything yet: connecting, waiting out passing trouble and
     /// repairing a refused history are pieces of the reply. Dropping it ends the request.
-    fn ask(&self, request: Sealed) -> Box<dyn Speech>;
+    fn send(&self, request: ValidRequest) -> Box<dyn ReplyStream>;
 }
 
 /// What has to be known to ask a model.
 #[derive(Clone, Debug)]
-pub struct ModelAbout {
+pub struct ModelDescription {
     /// Its name, as its provider knows it.
     pub name: Arc<str>,
     /// The format it is asked in, and speaks.
-    pub wire: Wire,
+    pub wire: Format,
     /// Whose rules its histories have to obey.
     pub profile: Profile,
     /// Its window in tokens, if it is known.
@@ -41,43 +41,43 @@ pub struct ModelAbout {
 }
 
 /// A reply on its way.
-pub trait Speech: Send {
+pub trait ReplyStream: Send {
     /// The next piece; `None` behind the last one. May be dropped while it waits, and loses nothing.
-    fn next(&mut self) -> Future<'_, Result<Option<Piece>, ModelError>>;
+    fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>>;
 
     /// What was said so far, as one message of the assistant in the model's own format, with
     /// everything that its provider wants back: reasoning, signatures, ids. A call that is not whole
     /// is not in it. `None` if nothing was said. Nothing is asked of it afterwards.
-    fn message(&mut self) -> Option<String>;
+    fn take_message(&mut self) -> Option<String>;
 }
 
 /// A piece of a reply.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Piece {
+pub enum ReplyDelta {
     /// More text.
     Text(String),
     /// More of what it thinks.
-    Thought(String),
+    Reasoning(String),
     /// A call, whole. Its id and name are those in [`Speech::message`].
-    Call(Called),
+    Call(ReplyToolCall),
     /// What it cost so far; later figures replace earlier ones.
-    Usage(Usage),
+    Usage(RunUsage),
     /// It ended so. What it cost may still follow.
-    Stop(StopKind),
+    Stop(ReplyStopReason),
     /// Passing trouble is waited out.
-    Waiting {
+    Retrying {
         /// How long.
         pause: Duration,
         /// Why.
         why: String,
     },
     /// The provider refused the history's shape; it was repaired and sent again.
-    Mended(CountedList<Change>),
+    Repaired(CountedList<RepairChange>),
 }
 
 /// A call that a model makes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Called {
+pub struct ReplyToolCall {
     /// Its id. Where a format has none it is computed, the same in the call and its answer.
     pub id: String,
     /// The tool.
@@ -88,7 +88,7 @@ pub struct Called {
 
 /// Why a model stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StopKind {
+pub enum ReplyStopReason {
     /// It has said what it had to say, or waits for answers.
     Done,
     /// It was not allowed to say more.
@@ -101,7 +101,7 @@ pub enum StopKind {
 
 /// How many tools the provider of a profile takes in one request, where that is known. Of others it
 /// is learned when they refuse some.
-pub fn most_tools(profile: Profile) -> Option<usize> {
+pub fn max_tools(profile: Profile) -> Option<usize> {
     match profile {
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek | Profile::Strict => {
             Some(128)
@@ -119,5 +119,5 @@ pub struct ModelError {
     /// In words, without secrets.
     pub message: String,
     /// Whether it may go better if the same is asked again later.
-    pub passing: bool,
+    pub retryable: bool,
 }

@@ -7,12 +7,12 @@ use zeroize::Zeroizing;
 
 /// A key or a token. It is wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Zeroizing<String>);
+pub struct SecretText(Zeroizing<String>);
 
-impl Secret {
+impl SecretText {
     /// Keeps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(Zeroizing::new(text.into()))
+    pub fn new(text: impl Into<String>) -> SecretText {
+        SecretText(Zeroizing::new(text.into()))
     }
 
     /// The text, for the one place that has to send it.
@@ -21,7 +21,7 @@ impl Secret {
     }
 
     /// Whether it is that text. The time it takes does not depend on where they differ.
-    pub fn is(&self, other: &str) -> bool {
+    pub fn equals(&self, other: &str) -> bool {
         let (one, two) = (blake3::hash(self.0.as_bytes()), blake3::hash(other.as_bytes()));
         one.as_bytes().ct_eq(two.as_bytes()).into()
     }
@@ -32,7 +32,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("[secret]")
     }
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_compared_and_never_shown() {
-        let secret = Secret::new("sk-canary");
-        assert!(secret.is("sk-canary") && !secret.is("sk-canarz") && !secret.is(""));
+        let secret = SecretText::new("sk-canary");
+        assert!(secret.equals("sk-canary") && !secret.equals("sk-canarz") && !secret.equals(""));
         assert_eq!(format!("{secret:?}"), "[secret]");
     }
 }

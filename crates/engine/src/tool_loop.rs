@@ -7,94 +7,95 @@
 //! going on are one path.
 
 mod settings;
-mod listener;
+mod observer;
 mod error;
 mod handle;
 mod inbox;
-mod live;
-mod entry;
-mod shelf;
+mod live_runs;
+mod message;
+mod conversation_log;
 mod context;
 mod plan;
-mod work;
-mod answers;
-mod keeper;
-mod shorten;
-mod offer;
-mod drive;
+mod tool_tasks;
+mod tool_results;
+mod run_recorder;
+mod compaction;
+mod tool_offer;
+mod turn_driver;
 
 use std::sync::Arc;
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::convert::Options;
-use foxwedge_run::{Body, Ended, Outcome, Started as Start, Summary};
+use foxwedge_core::Format;
+use foxwedge_dialect::convert::ConversionOptions;
+use foxwedge_run::{EventPayload, Outcome, RunEnd, RunStart as Start, RunSummary};
 use foxwedge_store::{
-    Authority, Filter, NewRun, NewSession, Page, RunRow, Started, Store, StoreError, close, limits,
-    process,
+    CloseAuthority, ListFilter, ListPage, NewRun, NewSession, RunRow, StartResult, Store,
+    StoreError, close_run, limits, process,
 };
 use foxwedge_tools::Toolbox;
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
-pub use entry::Entry;
 pub use error::LoopError;
-pub use handle::{Handle, Pressed};
-pub use inbox::Inbox;
-pub use listener::{
-    Approver, Asking, Decision, Everything, Listener, Note, ReadingOnly, Silent, Told,
+pub use handle::{InterruptResult, LoopHandle};
+pub use inbox::PromptQueue;
+pub use message::ConversationMessage;
+pub use observer::{
+    ApproveAll, ApproveReadOnly, LoopEvent, LoopNotice, LoopObserver, SilentObserver,
+    ToolApprovalRequest, ToolApprover, ToolDecision,
 };
-pub use settings::{Limits, Setup};
+pub use settings::{LoopLimits, LoopSetup};
 
-use crate::{Change, CountedList, guard::changes, model::Model};
-use context::Context;
-use drive::{Drive, Gear};
-use keeper::{Keeper, now};
-use live::Live;
-use offer::ToolOffer;
-use shelf::{Anew, Shelf};
-use shorten::{Shortener, Shortening};
+use crate::{CountedList, RepairChange, guard::changes_of, model::ChatModel};
+use compaction::{CompactionTrigger, HistoryCompactor};
+use context::RequestComposer;
+use conversation_log::{ConversationLog, RewriteReason};
+use live_runs::LiveRunGuard;
+use run_recorder::{RunRecorder, now_millis};
+use tool_offer::ToolOffer;
+use turn_driver::{LoopDependencies, TurnDriver};
 
 /// How many runs of a session may be open at once before somebody looks at them.
-const OPEN: usize = 100;
+const MAX_OPEN_RUNS: usize = 100;
 
 /// How long a run of somebody else is ours while it is closed, in milliseconds.
-const TAKEN: u64 = 5_000;
+const TAKE_OVER_LEASE: u64 = 5_000;
 
 /// An agent on one session: a model, its tools, and the conversation in a store.
 pub struct ToolLoop<S> {
-    setup: Setup,
-    model: Arc<dyn Model>,
+    setup: LoopSetup,
+    model: Arc<dyn ChatModel>,
     tools: Toolbox,
-    approver: Arc<dyn Approver>,
-    shelf: Shelf<S>,
-    shortener: Shortener,
-    handle: Handle,
+    approver: Arc<dyn ToolApprover>,
+    log: ConversationLog<S>,
+    compactor: HistoryCompactor,
+    handle: LoopHandle,
     offer: ToolOffer,
 }
 
 /// A run that is over.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finished {
+pub struct FinishedRun {
     /// The run.
     pub run: String,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RunEnd,
     /// In numbers.
-    pub summary: Summary,
+    pub summary: RunSummary,
 }
 
 /// How a conversation is to be made shorter.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Wish {
+pub struct CompactOptions {
     /// What a person wants to be kept.
     pub focus: Option<String>,
 }
 
 /// What became of a wish to make a conversation shorter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Compaction {
+pub enum LoopCompaction {
     /// It is shorter.
-    Shorter {
+    Compacted {
         /// Tokens before.
         before: u64,
         /// Tokens now.
@@ -114,10 +115,10 @@ impl<S: Store> ToolLoop<S> {
     /// If the store cannot be used, or somebody else works on the session.
     pub async fn open(
         store: Arc<S>,
-        setup: Setup,
-        model: Arc<dyn Model>,
+        setup: LoopSetup,
+        model: Arc<dyn ChatModel>,
         tools: Toolbox,
-        approver: Arc<dyn Approver>,
+        approver: Arc<dyn ToolApprover>,
     ) -> Result<ToolLoop<S>, LoopError> {
         let new = NewSession {
             id: setup.session.clone(),
@@ -126,24 +127,33 @@ impl<S: Store> ToolLoop<S> {
             meta: Some(setup.meta.clone().unwrap_or_else(|| json!({ "kind": "chat" }).to_string())),
         };
         store.create_session(new).await?;
-        let shelf = Shelf::new(store, &setup.session);
-        let (shortener, handle) = (Shortener::default(), Handle::default());
+        let shelf = ConversationLog::new(store, &setup.session);
+        let (shortener, handle) = (HistoryCompactor::default(), LoopHandle::default());
         let offer = ToolOffer::default();
-        let mut this = ToolLoop { setup, model, tools, approver, shelf, shortener, handle, offer };
-        this.alone(None).await?;
-        this.shelf.load().await?;
+        let mut this = ToolLoop {
+            setup,
+            model,
+            tools,
+            approver,
+            log: shelf,
+            compactor: shortener,
+            handle,
+            offer,
+        };
+        this.lock_session(None).await?;
+        this.log.load().await?;
         this.repair().await?;
         Ok(this)
     }
 
     /// Interrupts what is at work, from another task.
-    pub fn handle(&self) -> Handle {
+    pub fn handle(&self) -> LoopHandle {
         self.handle.clone()
     }
 
     /// Where input waits while a run is at work.
-    pub fn inbox(&self) -> Inbox<S> {
-        Inbox::new(self.shelf.store.clone(), self.shelf.session.clone())
+    pub fn inbox(&self) -> PromptQueue<S> {
+        PromptQueue::new(self.log.store.clone(), self.log.session.clone())
     }
 
     /// Says something to the model: one run, until it is done, a limit is reached, somebody stops it
@@ -151,13 +161,13 @@ impl<S: Store> ToolLoop<S> {
     ///
     /// # Errors
     /// If the store fails, somebody else works on the session, or there is nothing to say.
-    pub async fn say(
+    pub async fn prompt(
         &mut self,
         prompt: &str,
-        listener: &mut dyn Listener,
-    ) -> Result<Finished, LoopError> {
+        listener: &mut dyn LoopObserver,
+    ) -> Result<FinishedRun, LoopError> {
         if prompt.trim().is_empty() {
-            return Err(LoopError::Nothing);
+            return Err(LoopError::NothingToSend);
         }
         let body = json!({ "role": "user", "content": prompt }).to_string();
         if body.len() > limits::RECORD_BYTES {
@@ -171,10 +181,13 @@ impl<S: Store> ToolLoop<S> {
     ///
     /// # Errors
     /// As [`ToolLoop::say`]; if the model has had the last word, there is nothing to go on with.
-    pub async fn go_on(&mut self, listener: &mut dyn Listener) -> Result<Finished, LoopError> {
-        self.shelf.refresh().await?;
-        if !context::is_open(&self.shelf.entries) {
-            return Err(LoopError::Nothing);
+    pub async fn resume(
+        &mut self,
+        listener: &mut dyn LoopObserver,
+    ) -> Result<FinishedRun, LoopError> {
+        self.log.refresh().await?;
+        if !context::awaits_model(&self.log.messages) {
+            return Err(LoopError::NothingToSend);
         }
         self.run(None, listener).await
     }
@@ -185,36 +198,43 @@ impl<S: Store> ToolLoop<S> {
     /// If the store fails, or the history cannot be made shorter; it then stays as it is.
     pub async fn compact(
         &mut self,
-        wish: Wish,
-        listener: &mut dyn Listener,
-    ) -> Result<Compaction, LoopError> {
+        wish: CompactOptions,
+        listener: &mut dyn LoopObserver,
+    ) -> Result<LoopCompaction, LoopError> {
         let busy = self.handle.begin();
-        self.alone(None).await?;
-        self.shelf.refresh().await?;
+        self.lock_session(None).await?;
+        self.log.refresh().await?;
         let context = self.context();
-        let body = context.compose(&self.shelf.entries)?.body;
-        let (question, limits) = (context.question(), &self.setup.limits);
+        let body = context.compose(&self.log.messages)?.body;
+        let (question, limits) = (context.check_options(), &self.setup.limits);
         let about = self.model.about();
-        let load = self.shortener.judge(&body, about, question, limits, Shortening::Wanted);
-        let Some(load) = load else { return Ok(Compaction::NothingToGain) };
-        listener.told(Told::Note(Note::Compacting));
-        let shorten = self.shortener.shorten(load, &self.model, wish.focus, busy.stop.clone());
+        let load = self.compactor.needs_compaction(
+            &body,
+            about,
+            question,
+            limits,
+            CompactionTrigger::Requested,
+        );
+        let Some(load) = load else { return Ok(LoopCompaction::NothingToGain) };
+        listener.on_event(LoopEvent::Notice(LoopNotice::Compacting));
+        let shorten =
+            self.compactor.compact_in_background(load, &self.model, wish.focus, busy.stop.clone());
         let mut stop = busy.stop.clone();
         let shortened = tokio::select! {
             biased;
-            () = stop.reached(foxwedge_tools::Stage::Asked) => return Ok(Compaction::Stopped),
+            () = stop.wait_for(foxwedge_tools::StopLevel::Graceful) => return Ok(LoopCompaction::Stopped),
             shortened = shorten => shortened,
         };
         let shorter = match shortened {
             Ok(Some(shorter)) if shorter.after < shorter.before => shorter,
-            Ok(_) => return Ok(Compaction::NothingToGain),
+            Ok(_) => return Ok(LoopCompaction::NothingToGain),
             Err(failed) => return Err(LoopError::Compaction(failed.why)),
         };
         let messages = self.context().messages(&shorter.body)?;
         let (before, after) = (shorter.before, shorter.after);
-        self.shelf.anew(Anew::Compacted(before, after), messages, "base", None).await?;
-        listener.told(Told::Note(Note::Compacted(before, after)));
-        Ok(Compaction::Shorter { before, after })
+        self.log.rewrite(RewriteReason::Compacted(before, after), messages, "base", None).await?;
+        listener.on_event(LoopEvent::Notice(LoopNotice::Compacted(before, after)));
+        Ok(LoopCompaction::Compacted { before, after })
     }
 
     /// Takes the last prompt back, and everything behind it: returns what it said. Nothing is deleted.
@@ -222,12 +242,13 @@ impl<S: Store> ToolLoop<S> {
     /// # Errors
     /// If the store fails.
     pub async fn undo(&mut self) -> Result<Option<String>, LoopError> {
-        self.alone(None).await?;
-        self.shelf.refresh().await?;
-        let entries = self.shelf.entries.iter().enumerate().rev();
-        let mut prompts = entries.filter_map(|(place, it)| Some((place, context::prompt(it)?)));
+        self.lock_session(None).await?;
+        self.log.refresh().await?;
+        let entries = self.log.messages.iter().enumerate().rev();
+        let mut prompts =
+            entries.filter_map(|(place, it)| Some((place, context::prompt_text(it)?)));
         let Some((place, prompt)) = prompts.next() else { return Ok(None) };
-        self.shelf.rewind(place).await?;
+        self.log.rewind(place).await?;
         Ok(Some(prompt))
     }
 
@@ -236,56 +257,59 @@ impl<S: Store> ToolLoop<S> {
     /// # Errors
     /// If the store fails, or there is such a session.
     pub async fn fork(&self, session: &str) -> Result<(), LoopError> {
-        let store = &self.shelf.store;
-        let row = store.session(&self.shelf.session).await?;
+        let store = &self.log.store;
+        let row = store.session(&self.log.session).await?;
         let (title, meta) = row.map(|row| (row.title, row.meta)).unwrap_or_default();
         let owner = self.setup.owner.clone();
         store.create_session(NewSession { id: session.to_owned(), owner, title, meta }).await?;
-        let mut copy = Shelf::new(store.clone(), session);
+        let mut copy = ConversationLog::new(store.clone(), session);
         copy.load().await?;
         if copy.tip().is_some() {
-            return Err(LoopError::Untold(format!("session `{session}` is there already")));
+            return Err(LoopError::Unconvertible(format!("session `{session}` is there already")));
         }
-        let entries = self.shelf.entries.iter();
+        let entries = self.log.messages.iter();
         let messages = entries.map(|entry| (entry.wire, entry.body.to_string())).collect();
-        copy.anew(Anew::Forked(&self.shelf.session), messages, "base", None).await
+        copy.rewrite(RewriteReason::Forked(&self.log.session), messages, "base", None).await
     }
 
     /// The conversation as a request in a format, with instructions and tools.
     ///
     /// # Errors
     /// If it cannot be told in that format.
-    pub fn document(&self, wire: Wire) -> Result<String, LoopError> {
+    pub fn to_request(&self, wire: Format) -> Result<String, LoopError> {
         let options = match wire == self.model.about().wire {
-            true => Options { profile: Some(self.model.about().profile), ..Options::default() },
-            false => Options::default(),
+            true => ConversionOptions {
+                profile: Some(self.model.about().profile),
+                ..ConversionOptions::default()
+            },
+            false => ConversionOptions::default(),
         };
-        Ok(self.context().compose_as(&self.shelf.entries, wire, options)?.body)
+        Ok(self.context().compose_in(&self.log.messages, wire, options)?.body)
     }
 
     /// How many tokens the conversation takes, with instructions and tools; `None` if nobody knows.
     pub fn tokens(&self) -> Option<u64> {
-        let body = self.context().compose(&self.shelf.entries).ok()?.body;
-        self.shortener.weigh(&body, self.model.about())
+        let body = self.context().compose(&self.log.messages).ok()?.body;
+        self.compactor.count_tokens(&body, self.model.about())
     }
 
     /// The conversation.
-    pub fn history(&self) -> &[Entry] {
-        &self.shelf.entries
+    pub fn history(&self) -> &[ConversationMessage] {
+        &self.log.messages
     }
 
     /// The session.
     pub fn session(&self) -> &str {
-        &self.shelf.session
+        &self.log.session
     }
 
     /// Who is asked.
-    pub fn model(&self) -> &Arc<dyn Model> {
+    pub fn model(&self) -> &Arc<dyn ChatModel> {
         &self.model
     }
 
     /// Asks another model from now on.
-    pub fn set_model(&mut self, model: Arc<dyn Model>) {
+    pub fn set_model(&mut self, model: Arc<dyn ChatModel>) {
         self.model = model;
         self.offer = ToolOffer::default();
     }
@@ -303,11 +327,11 @@ impl<S: Store> ToolLoop<S> {
     async fn run(
         &mut self,
         prompt: Option<String>,
-        listener: &mut dyn Listener,
-    ) -> Result<Finished, LoopError> {
+        listener: &mut dyn LoopObserver,
+    ) -> Result<FinishedRun, LoopError> {
         let busy = self.handle.begin();
-        self.alone(None).await?;
-        self.shelf.refresh().await?;
+        self.lock_session(None).await?;
+        self.log.refresh().await?;
         let start = Start {
             session: Some(self.setup.session.as_str().into()),
             agent: Some("foxwedge".into()),
@@ -315,58 +339,58 @@ impl<S: Store> ToolLoop<S> {
             ..Start::default()
         };
         let new = NewRun {
-            id: fresh_id(),
+            id: new_run_id(),
             session: self.setup.session.clone(),
             key: None,
             owner: self.setup.process.clone(),
             ttl: u64::try_from(self.setup.limits.lease.as_millis()).unwrap_or(u64::MAX),
             start: start.clone(),
-            at: Some(now()),
+            at: Some(now_millis()),
         };
-        let live = Live::new(&new.id);
-        let (row, lease) = match self.shelf.store.start_run(new).await? {
-            Started::New { run, lease } => (run, lease),
-            Started::Existing(run) => return Err(self.is_busy(&run)),
+        let live = LiveRunGuard::new(&new.id);
+        let (row, lease) = match self.log.store.start_run(new).await? {
+            StartResult::New { run, lease } => (run, lease),
+            StartResult::Existing(run) => return Err(self.busy_error(&run)),
         };
         // Two may have started at the same moment: the first one stays.
-        if let Err(error) = self.alone(Some(&row)).await {
-            let (store, authority) = (&*self.shelf.store, Authority::Holder(lease));
-            close(store, &row.id, ending(Outcome::Replaced), authority).await?;
+        if let Err(error) = self.lock_session(Some(&row)).await {
+            let (store, authority) = (&*self.log.store, CloseAuthority::Holder(lease));
+            close_run(store, &row.id, ended_event(Outcome::Replaced), authority).await?;
             return Err(error);
         }
         if let Some(body) = prompt {
-            self.shelf
-                .append(vec![Entry {
+            self.log
+                .append(vec![ConversationMessage {
                     id: format!("{}-0", row.epoch).into(),
-                    wire: Wire::Anthropic,
+                    wire: Format::Anthropic,
                     body: body.into(),
                     run: Some(row.id.as_str().into()),
                 }])
                 .await?;
         }
-        let keeper = Keeper::new(self.shelf.store.clone(), &row, lease, start, listener);
-        let gear = Gear {
+        let keeper = RunRecorder::new(self.log.store.clone(), &row, lease, start, listener);
+        let gear = LoopDependencies {
             model: self.model.clone(),
             tools: &self.tools,
             approver: &self.approver,
             instructions: &self.setup.instructions,
             limits: self.setup.limits,
             stop: busy.stop.clone(),
-            shortener: &self.shortener,
+            compactor: &self.compactor,
             offer: &mut self.offer,
         };
-        let finished = Drive::new(keeper, &mut self.shelf, gear).run().await;
+        let finished = TurnDriver::new(keeper, &mut self.log, gear).run().await;
         drop(live);
         finished
     }
 
     /// Makes sure that nobody else works on the session: closes what dead processes left open. Of
     /// two runs the older one has the right.
-    async fn alone(&self, mine: Option<&RunRow>) -> Result<(), LoopError> {
+    async fn lock_session(&self, mine: Option<&RunRow>) -> Result<(), LoopError> {
         let session = Some(self.setup.session.clone());
-        let of = Filter { session, open: Some(true), ..Filter::default() };
-        let store = &*self.shelf.store;
-        for run in store.runs(of, Page { after: None, limit: OPEN }).await? {
+        let of = ListFilter { session, open: Some(true), ..ListFilter::default() };
+        let store = &*self.log.store;
+        for run in store.runs(of, ListPage { after: None, limit: MAX_OPEN_RUNS }).await? {
             if mine.is_some_and(|mine| run.epoch >= mine.epoch) {
                 continue;
             }
@@ -376,14 +400,16 @@ impl<S: Store> ToolLoop<S> {
                 // Whoever was killed could not end what its tools had started.
                 let _ = spawn_blocking(foxwedge_tools::end_orphans).await;
             }
-            let authority = match dead || live::is_left_by_us(owner, &run.id) {
-                true => Authority::Operator,
-                false => match store.take_over(&run.id, &self.setup.process, TAKEN).await? {
-                    Some(lease) => Authority::Holder(lease),
-                    None => return Err(self.is_busy(&run)),
-                },
+            let authority = match dead || live_runs::is_abandoned_here(owner, &run.id) {
+                true => CloseAuthority::Operator,
+                false => {
+                    match store.take_over(&run.id, &self.setup.process, TAKE_OVER_LEASE).await? {
+                        Some(lease) => CloseAuthority::Holder(lease),
+                        None => return Err(self.busy_error(&run)),
+                    }
+                }
             };
-            match close(store, &run.id, ending(Outcome::Interrupted), authority).await {
+            match close_run(store, &run.id, ended_event(Outcome::Interrupted), authority).await {
                 // Somebody else was faster, or deleted it.
                 Ok(_) | Err(StoreError::Ended(_) | StoreError::NoRun(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -392,7 +418,7 @@ impl<S: Store> ToolLoop<S> {
         Ok(())
     }
 
-    fn is_busy(&self, run: &RunRow) -> LoopError {
+    fn busy_error(&self, run: &RunRow) -> LoopError {
         let owner = run.lease.as_ref().map_or("nobody", |lease| lease.owner.as_str());
         LoopError::Busy {
             session: self.setup.session.clone(),
@@ -402,36 +428,36 @@ impl<S: Store> ToolLoop<S> {
     }
 
     /// Repairs the conversation for good, if a provider would refuse it.
-    async fn repair(&mut self) -> Result<CountedList<Change>, LoopError> {
-        if self.shelf.entries.is_empty() {
+    async fn repair(&mut self) -> Result<CountedList<RepairChange>, LoopError> {
+        if self.log.messages.is_empty() {
             return Ok(CountedList::default());
         }
-        let composed = self.context().compose(&self.shelf.entries)?;
+        let composed = self.context().compose(&self.log.messages)?;
         if composed.edits.is_empty() {
             return Ok(CountedList::default());
         }
         let messages = self.context().messages(&composed.body)?;
-        self.shelf.anew(Anew::Repaired, messages, "base", None).await?;
-        Ok(changes(composed.edits))
+        self.log.rewrite(RewriteReason::Repaired, messages, "base", None).await?;
+        Ok(changes_of(composed.edits))
     }
 
-    fn context(&self) -> Context<'_> {
-        Context {
+    fn context(&self) -> RequestComposer<'_> {
+        RequestComposer {
             about: self.model.about(),
             instructions: &self.setup.instructions,
             tools: &self.tools,
-            most_tools: self.offer.most(self.model.about().profile),
-            reply: self.setup.limits.reply,
+            max_tools: self.offer.max_tools(self.model.about().profile),
+            max_reply_tokens: self.setup.limits.max_reply_tokens,
         }
     }
 }
 
-fn ending(outcome: Outcome) -> Body {
-    Body::Ended(Ended { outcome: Some(outcome), ..Ended::default() })
+fn ended_event(outcome: Outcome) -> EventPayload {
+    EventPayload::Ended(RunEnd { outcome: Some(outcome), ..RunEnd::default() })
 }
 
 /// An id that nobody has.
-fn fresh_id() -> String {
+fn new_run_id() -> String {
     let (one, two) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
-    format!("run_{:012x}{one:016x}{:04x}", now(), two & 0xffff)
+    format!("run_{:012x}{one:016x}{:04x}", now_millis(), two & 0xffff)
 }

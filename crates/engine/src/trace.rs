@@ -19,36 +19,36 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use tokio::task::JoinHandle;
 
 use crate::{
-    config::{Target, Telemetry},
-    http::{Client, Outgoing},
-    meter::Meter,
+    config::{NetworkTarget, TelemetryConfig},
+    http::{HttpClient, HttpRequest},
+    metrics::Metrics,
 };
 
-use export::Queue;
-use parent::Parent;
+use export::SpanQueue;
+use parent::TraceParent;
 
-pub use span::Span;
+pub use span::ChatSpan;
 
 /// The header by which a trace goes on in another process.
 pub const TRACEPARENT: &str = "traceparent";
 
 /// Makes spans and sends them. A copy is the same.
 #[derive(Clone)]
-pub struct Tracer(Option<Arc<Exporter>>);
+pub struct ChatTracer(Option<Arc<SpanExporter>>);
 
-struct Exporter {
-    queue: Arc<Queue>,
+struct SpanExporter {
+    queue: Arc<SpanQueue>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// How long the last spans may take.
-const LAST: Duration = Duration::from_secs(3);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
-impl Tracer {
+impl ChatTracer {
     /// Starts, if there is a collector. Has to be called inside a runtime then.
-    pub fn start(telemetry: &Telemetry, client: Client, meter: Meter) -> Tracer {
+    pub fn start(telemetry: &TelemetryConfig, client: HttpClient, meter: Metrics) -> ChatTracer {
         let Some(target) = telemetry.otlp.clone() else {
-            return Tracer::off();
+            return ChatTracer::disabled();
         };
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -58,42 +58,42 @@ impl Tracer {
                 headers.insert(name.clone(), value);
             }
         }
-        let collector = Arc::new(Collector {
+        let collector = Arc::new(OtlpCollector {
             client,
             path: format!("{}/v1/traces", target.prefix),
             target,
             headers,
         });
-        Tracer::over(meter, move |body| collector.clone().send(body))
+        ChatTracer::with_sender(meter, move |body| collector.clone().send(body))
     }
 
     /// One that does nothing.
-    pub fn off() -> Tracer {
-        Tracer(None)
+    pub fn disabled() -> ChatTracer {
+        ChatTracer(None)
     }
 
-    fn over<S, F>(meter: Meter, send: S) -> Tracer
+    fn with_sender<S, F>(meter: Metrics, send: S) -> ChatTracer
     where
         S: Fn(Bytes) -> F + Send + 'static,
         F: Future<Output = Result<(), ()>> + Send + 'static,
     {
-        let queue = Arc::new(Queue::new(meter));
-        let task = tokio::spawn(queue.clone().export(send));
-        Tracer(Some(Arc::new(Exporter { queue, task: Mutex::new(Some(task)) })))
+        let queue = Arc::new(SpanQueue::new(meter));
+        let task = tokio::spawn(queue.clone().export_spans(send));
+        ChatTracer(Some(Arc::new(SpanExporter { queue, task: Mutex::new(Some(task)) })))
     }
 
     /// A question to a model begins. The headers are the client's: they may name a trace that it
     /// belongs to.
-    pub fn chat(&self, headers: &HeaderMap, provider: &str, model: &str) -> Span {
+    pub fn start_span(&self, headers: &HeaderMap, provider: &str, model: &str) -> ChatSpan {
         let told = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
-        match (&self.0, told.map(Parent::read)) {
+        match (&self.0, told.map(TraceParent::read)) {
             // Whoever asks wants no spans of this trace.
-            (Some(_), Some(Some(parent))) if !parent.sampled => Span::off(told),
+            (Some(_), Some(Some(parent))) if !parent.sampled => ChatSpan::disabled(told),
             (Some(exporter), parent) => {
-                Span::chat(exporter.queue.clone(), parent.flatten(), provider, model)
+                ChatSpan::start(exporter.queue.clone(), parent.flatten(), provider, model)
             }
-            (None, Some(Some(_))) => Span::off(told),
-            (None, Some(None) | None) => Span::off(None),
+            (None, Some(Some(_))) => ChatSpan::disabled(told),
+            (None, Some(None) | None) => ChatSpan::disabled(None),
         }
     }
 
@@ -105,14 +105,14 @@ impl Tracer {
         exporter.queue.close();
         let task = exporter.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut task) = task
-            && tokio::time::timeout(LAST, &mut task).await.is_err()
+            && tokio::time::timeout(DRAIN_TIMEOUT, &mut task).await.is_err()
         {
             task.abort();
         }
     }
 }
 
-impl Drop for Exporter {
+impl Drop for SpanExporter {
     fn drop(&mut self) {
         if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
             task.abort();
@@ -120,31 +120,31 @@ impl Drop for Exporter {
     }
 }
 
-impl fmt::Debug for Tracer {
+impl fmt::Debug for ChatTracer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(if self.0.is_some() { "Tracer::On" } else { "Tracer::Off" })
     }
 }
 
 /// Where spans go.
-struct Collector {
-    client: Client,
-    target: Target,
+struct OtlpCollector {
+    client: HttpClient,
+    target: NetworkTarget,
     path: String,
     headers: HeaderMap,
 }
 
 /// More of a collector's reply is not read.
-const REPLY: usize = 64 << 10;
+const MAX_REPLY_BYTES: usize = 64 << 10;
 
-impl Collector {
-    async fn send(self: Arc<Collector>, body: Bytes) -> Result<(), ()> {
+impl OtlpCollector {
+    async fn send(self: Arc<OtlpCollector>, body: Bytes) -> Result<(), ()> {
         let request =
-            Outgoing { method: Method::POST, path: &self.path, headers: &self.headers, body };
+            HttpRequest { method: Method::POST, path: &self.path, headers: &self.headers, body };
         let reply = self.client.send(&self.target, request).await.map_err(drop)?;
         let status = reply.status;
         // Read, so that the connection can be used again.
-        reply.body.whole(REPLY).await.map_err(drop)?;
+        reply.body.read_all(MAX_REPLY_BYTES).await.map_err(drop)?;
         if status.is_success() { Ok(()) } else { Err(()) }
     }
 }

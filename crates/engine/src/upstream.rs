@@ -3,85 +3,88 @@
 mod address;
 mod budget;
 mod headers;
-mod patience;
-mod persist;
+mod retry_policy;
+mod retry;
 
 use bytes::Bytes;
-use foxwedge_core::Wire;
-use foxwedge_scripted::{Ask, play};
+use foxwedge_core::Format;
+use foxwedge_scripted::{ScriptedRequest, respond};
 use http::{HeaderMap, Method};
 
 use crate::{
-    Caller, Face,
-    config::{Reach, Upstream},
-    http::{Client, HttpError, Incoming, Outgoing, Reply},
+    GatewayEndpoint, RequestCaller,
+    config::{UpstreamConfig, UpstreamTransport},
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody},
 };
 
 pub(crate) use budget::RetryBudget;
-pub(crate) use headers::{back, is_stream};
-pub(crate) use patience::{Patience, RetryAfter, retry_after};
-pub(crate) use persist::{Again, Onlooker, RetryPlan, Said, UpstreamTries, persist};
+pub(crate) use headers::{is_stream, response_headers};
+pub(crate) use retry::{
+    AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, UpstreamTries, send_with_retry,
+};
+pub(crate) use retry_policy::{RetryAfter, RetryPolicy, retry_after};
 
 /// A request for an upstream.
 #[derive(Clone, Copy)]
-pub(crate) struct Sending<'a> {
-    pub(crate) upstream: &'a Upstream,
-    pub(crate) face: Face,
+pub(crate) struct UpstreamRequest<'a> {
+    pub(crate) upstream: &'a UpstreamConfig,
+    pub(crate) face: GatewayEndpoint,
     /// The format of the body.
-    pub(crate) wire: Wire,
+    pub(crate) wire: Format,
     /// The upstream's name of the model.
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
     /// The client's headers.
     pub(crate) headers: &'a HeaderMap,
-    pub(crate) caller: &'a Caller,
+    pub(crate) caller: &'a RequestCaller,
     pub(crate) trace: Option<&'a str>,
 }
 
 /// Sends a request once. A reply is a success or an error, never a redirect.
-pub(crate) async fn send(
-    client: &Client,
-    sending: Sending<'_>,
+pub(crate) async fn send_once(
+    client: &HttpClient,
+    sending: UpstreamRequest<'_>,
     body: Bytes,
     attempt: u32,
-) -> Result<Reply, HttpError> {
-    let Sending { upstream, face, wire, model, stream, .. } = sending;
-    let version = match (&upstream.reach, wire) {
-        (Reach::Network(_) | Reach::Agent(_), _) => &*upstream.version,
-        (Reach::Scripted, Wire::Gemini) => "/v1beta",
-        (Reach::Scripted, _) => "/v1",
+) -> Result<HttpResponse, HttpError> {
+    let UpstreamRequest { upstream, face, wire, model, stream, .. } = sending;
+    let version = match (&upstream.transport, wire) {
+        (UpstreamTransport::Network(_) | UpstreamTransport::Agent(_), _) => &*upstream.version,
+        (UpstreamTransport::Scripted, Format::Gemini) => "/v1beta",
+        (UpstreamTransport::Scripted, _) => "/v1",
     };
-    let mut path = address::path(version, face, wire, model, stream);
-    if let Reach::Network(target) = &upstream.reach {
+    let mut path = address::request_path(version, face, wire, model, stream);
+    if let UpstreamTransport::Network(target) = &upstream.transport {
         path.insert_str(0, &target.prefix);
     }
-    let headers = headers::out(sending, attempt);
-    let reply = match &sending.upstream.reach {
-        Reach::Network(target) => {
-            let request = Outgoing { method: Method::POST, path: &path, headers: &headers, body };
+    let headers = headers::request_headers(sending, attempt);
+    let reply = match &sending.upstream.transport {
+        UpstreamTransport::Network(target) => {
+            let request =
+                HttpRequest { method: Method::POST, path: &path, headers: &headers, body };
             client.send(target, request).await?
         }
-        Reach::Scripted => {
-            let mut reply = scripted(sending.wire, &path, &headers, &body);
-            reply.body = reply.body.with_idle(client.idle());
+        UpstreamTransport::Scripted => {
+            let mut reply = send_scripted(sending.wire, &path, &headers, &body);
+            reply.body = reply.body.with_idle(client.idle_timeout());
             reply
         }
-        Reach::Agent(_) => return Err(HttpError::no_network()),
+        UpstreamTransport::Agent(_) => return Err(HttpError::no_network()),
     };
     // A client that trusts us would follow a redirect, with its token and all that was said.
     match reply.status.as_u16() {
         200..300 | 400..600 => Ok(reply),
         300..400 => Err(HttpError::redirect()),
-        _ => Err(HttpError::odd_status()),
+        _ => Err(HttpError::unexpected_status()),
     }
 }
 
-fn scripted(wire: Wire, path: &str, headers: &HeaderMap, body: &[u8]) -> Reply {
+fn send_scripted(wire: Format, path: &str, headers: &HeaderMap, body: &[u8]) -> HttpResponse {
     let told: Vec<(&str, &str)> = headers
         .iter()
         .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
         .collect();
-    let play = play(&Ask { wire, path, headers: &told, body });
+    let play = respond(&ScriptedRequest { format: wire, path, headers: &told, body });
     let mut headers = HeaderMap::with_capacity(play.headers.len());
     for (name, value) in &play.headers {
         if let Ok(value) = value.parse() {
@@ -89,5 +92,5 @@ fn scripted(wire: Wire, path: &str, headers: &HeaderMap, body: &[u8]) -> Reply {
         }
     }
     let status = http::StatusCode::from_u16(play.status).unwrap_or_default();
-    Reply { status, headers, body: Incoming::scripted(play) }
+    HttpResponse { status, headers, body: IncomingBody::from_script(play) }
 }

@@ -11,21 +11,21 @@ use std::{
     time::SystemTime,
 };
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
-use crate::{say::clean, screen::tilde};
+use crate::{cli_output::clean, screen::abbreviate_home};
 
 mod claude_code;
 mod codex;
 mod gemini_cli;
 mod neovate;
 mod cline;
-pub(crate) mod pick;
+pub(crate) mod session_lookup;
 
 /// A session file.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) agent: Agent,
+pub(crate) struct LocalSessionEntry {
+    pub(crate) agent: SessionAgent,
     /// Whose file it is, where several products share a format.
     pub(crate) product: &'static str,
     pub(crate) id: String,
@@ -36,45 +36,46 @@ pub(crate) struct Entry {
     pub(crate) title: Option<String>,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
-    pub(crate) rank: Rank,
+    pub(crate) origin: SessionOrigin,
 }
 
 /// Whether somebody talks to it, or another session does.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Rank {
+pub(crate) enum SessionOrigin {
     /// A session of its own.
     Session,
     /// Started by another session; `None` if only the file itself knows by which.
     SubAgent(Option<String>),
 }
 
-impl Entry {
+impl LocalSessionEntry {
     /// Whether another session started it.
     pub(crate) fn is_sub_agent(&self) -> bool {
-        matches!(self.rank, Rank::SubAgent(_))
+        matches!(self.origin, SessionOrigin::SubAgent(_))
     }
 }
 
 /// Everything that was found, and what could not be looked into.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct SessionListing {
     /// The newest first.
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) closed: Vec<(PathBuf, io::Error)>,
+    pub(crate) entries: Vec<LocalSessionEntry>,
+    pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
     /// Folders that are not there, or hold nothing.
-    pub(crate) empty: Vec<PathBuf>,
+    pub(crate) empty_folders: Vec<PathBuf>,
 }
 
-impl Found {
+impl SessionListing {
     /// Where it was looked in vain, in words.
-    pub(crate) fn places(&self) -> String {
+    pub(crate) fn describe_empty_folders(&self) -> String {
         /// Places that are named.
         const NAMED: usize = 8;
-        let home = home();
-        let name = |path: &PathBuf| clean(&tilde(&path.to_string_lossy(), home.as_deref()));
-        let mut names: Vec<String> = self.empty.iter().take(NAMED).map(name).collect();
-        if self.empty.len() > NAMED {
-            names.push(format!("{} more places", self.empty.len() - NAMED));
+        let home = home_folder();
+        let name =
+            |path: &PathBuf| clean(&abbreviate_home(&path.to_string_lossy(), home.as_deref()));
+        let mut names: Vec<String> = self.empty_folders.iter().take(NAMED).map(name).collect();
+        if self.empty_folders.len() > NAMED {
+            names.push(format!("{} more places", self.empty_folders.len() - NAMED));
         }
         match names.is_empty() {
             true => "no folder: HOME is not set".to_owned(),
@@ -84,16 +85,17 @@ impl Found {
 }
 
 /// Finds the sessions of these agents, or of all if none is named.
-pub(crate) fn find(agents: &[Agent]) -> Found {
-    let mut search = Search { found: Found::default(), home: home() };
-    for agent in Agent::ALL.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent))
+pub(crate) fn find(agents: &[SessionAgent]) -> SessionListing {
+    let mut search = SessionSearch { found: SessionListing::default(), home: home_folder() };
+    for agent in
+        SessionAgent::ALL.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent))
     {
         match agent {
-            Agent::ClaudeCode => claude_code::look(&mut search),
-            Agent::Codex => codex::look(&mut search),
-            Agent::GeminiCli => gemini_cli::look(&mut search),
-            Agent::Neovate => neovate::look(&mut search),
-            Agent::Cline => cline::look(&mut search),
+            SessionAgent::ClaudeCode => claude_code::find_sessions(&mut search),
+            SessionAgent::Codex => codex::find_sessions(&mut search),
+            SessionAgent::GeminiCli => gemini_cli::find_sessions(&mut search),
+            SessionAgent::Neovate => neovate::find_sessions(&mut search),
+            SessionAgent::Cline => cline::find_sessions(&mut search),
         }
     }
     let mut found = search.found;
@@ -105,23 +107,23 @@ pub(crate) fn find(agents: &[Agent]) -> Found {
 }
 
 /// Agents that keep sessions on this machine in a form that is not read, and where they lie.
-pub(crate) fn unsupported() -> Vec<(&'static str, PathBuf)> {
-    const PLACES: [(&str, Base, &str); 8] = [
-        ("opencode", Base::Data, "opencode/opencode.db"),
-        ("goose", Base::Data, "goose/sessions/sessions.db"),
-        ("Kilo CLI", Base::Data, "kilo/kilo.db"),
-        ("Qwen Code", Base::Home, ".qwen/projects"),
-        ("Copilot CLI", Base::Home, ".copilot/session-state"),
-        ("Cline CLI", Base::Home, ".cline/data/sessions"),
-        ("pi", Base::Home, ".pi/agent/sessions"),
-        ("Continue", Base::Home, ".continue/sessions"),
+pub(crate) fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
+    const PLACES: [(&str, FolderBase, &str); 8] = [
+        ("opencode", FolderBase::Data, "opencode/opencode.db"),
+        ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
+        ("Kilo CLI", FolderBase::Data, "kilo/kilo.db"),
+        ("Qwen Code", FolderBase::Home, ".qwen/projects"),
+        ("Copilot CLI", FolderBase::Home, ".copilot/session-state"),
+        ("Cline CLI", FolderBase::Home, ".cline/data/sessions"),
+        ("pi", FolderBase::Home, ".pi/agent/sessions"),
+        ("Continue", FolderBase::Home, ".continue/sessions"),
     ];
-    let home = home();
-    let data = variable("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
-    let place = |(name, base, path): (&'static str, Base, &str)| {
+    let home = home_folder();
+    let data = env_folder("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
+    let place = |(name, base, path): (&'static str, FolderBase, &str)| {
         let base = match base {
-            Base::Home => home.as_ref(),
-            Base::Data => data.as_ref(),
+            FolderBase::Home => home.as_ref(),
+            FolderBase::Data => data.as_ref(),
         };
         let path = base?.join(path);
         // A folder counts if anything lies in it.
@@ -136,55 +138,55 @@ pub(crate) fn unsupported() -> Vec<(&'static str, PathBuf)> {
 
 /// What a place is relative to.
 #[derive(Clone, Copy)]
-enum Base {
+enum FolderBase {
     Home,
     Data,
 }
 
 /// The folder of the user.
-pub(crate) fn home() -> Option<PathBuf> {
-    variable("HOME").or_else(|| variable("USERPROFILE"))
+pub(crate) fn home_folder() -> Option<PathBuf> {
+    env_folder("HOME").or_else(|| env_folder("USERPROFILE"))
 }
 
 /// A folder that the environment names.
-fn variable(name: &str) -> Option<PathBuf> {
+fn env_folder(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// A search under way.
-struct Search {
-    found: Found,
+struct SessionSearch {
+    found: SessionListing,
     home: Option<PathBuf>,
 }
 
 /// A file or folder in a folder.
-struct Item {
+struct FolderItem {
     name: String,
     path: PathBuf,
 }
 
-impl Search {
+impl SessionSearch {
     /// A folder that a variable names, or one in the user's folder.
-    fn root(&self, name: &str, usual: &str) -> Option<PathBuf> {
-        variable(name).or_else(|| Some(self.home.as_ref()?.join(usual)))
+    fn env_or_home_folder(&self, name: &str, usual: &str) -> Option<PathBuf> {
+        env_folder(name).or_else(|| Some(self.home.as_ref()?.join(usual)))
     }
 
     /// The folders in a folder.
-    fn folders(&mut self, folder: &Path) -> Vec<Item> {
-        self.items(folder, |kind| kind.is_dir())
+    fn list_folders(&mut self, folder: &Path) -> Vec<FolderItem> {
+        self.list_folder(folder, |kind| kind.is_dir())
     }
 
     /// The files in a folder.
-    fn files(&mut self, folder: &Path) -> Vec<Item> {
-        self.items(folder, |kind| kind.is_file())
+    fn list_files(&mut self, folder: &Path) -> Vec<FolderItem> {
+        self.list_folder(folder, |kind| kind.is_file())
     }
 
     /// All files in a folder and in the folders in it, so many levels down.
-    fn files_below(&mut self, folder: &Path, depth: usize) -> Vec<Item> {
-        let mut files = self.files(folder);
+    fn list_files_below(&mut self, folder: &Path, depth: usize) -> Vec<FolderItem> {
+        let mut files = self.list_files(folder);
         if depth > 0 {
-            for inner in self.folders(folder) {
-                files.extend(self.files_below(&inner.path, depth - 1));
+            for inner in self.list_folders(folder) {
+                files.extend(self.list_files_below(&inner.path, depth - 1));
             }
         }
         files
@@ -192,7 +194,11 @@ impl Search {
 
     /// What a folder holds; a folder that is not there holds nothing. Names that are no text are
     /// no agent's.
-    fn items(&mut self, folder: &Path, wanted: impl Fn(fs::FileType) -> bool) -> Vec<Item> {
+    fn list_folder(
+        &mut self,
+        folder: &Path,
+        wanted: impl Fn(fs::FileType) -> bool,
+    ) -> Vec<FolderItem> {
         let read = fs::read_dir(folder).and_then(|entries| {
             let mut items = Vec::new();
             for entry in entries {
@@ -200,23 +206,23 @@ impl Search {
                 if wanted(entry.file_type()?)
                     && let Ok(name) = entry.file_name().into_string()
                 {
-                    items.push(Item { name, path: entry.path() });
+                    items.push(FolderItem { name, path: entry.path() });
                 }
             }
             Ok(items)
         });
         if read.as_ref().map_or(true, Vec::is_empty)
-            && !self.found.empty.iter().any(|it| it == folder)
+            && !self.found.empty_folders.iter().any(|it| it == folder)
         {
-            self.found.empty.push(folder.to_owned());
+            self.found.empty_folders.push(folder.to_owned());
         }
         match read {
             Ok(items) => items,
             Err(error) => {
                 let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
-                let known = self.found.closed.iter().any(|(path, _)| path == folder);
+                let known = self.found.unreadable.iter().any(|(path, _)| path == folder);
                 if !absent.contains(&error.kind()) && !known {
-                    self.found.closed.push((folder.to_owned(), error));
+                    self.found.unreadable.push((folder.to_owned(), error));
                 }
                 Vec::new()
             }
@@ -224,9 +230,16 @@ impl Search {
     }
 
     /// Adds a session file; its size and time are looked up here.
-    fn add(&mut self, agent: Agent, path: PathBuf, id: &str, rank: Rank, project: Option<String>) {
+    fn add(
+        &mut self,
+        agent: SessionAgent,
+        path: PathBuf,
+        id: &str,
+        rank: SessionOrigin,
+        project: Option<String>,
+    ) {
         match fs::symlink_metadata(&path) {
-            Ok(metadata) => self.found.entries.push(Entry {
+            Ok(metadata) => self.found.entries.push(LocalSessionEntry {
                 agent,
                 product: agent.name(),
                 id: id.to_owned(),
@@ -235,17 +248,17 @@ impl Search {
                 title: None,
                 size: metadata.len(),
                 modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                rank,
+                origin: rank,
             }),
             // It went away meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.found.closed.push((path, error)),
+            Err(error) => self.found.unreadable.push((path, error)),
         }
     }
 }
 
 /// The session id in the head of a file.
-fn id_in_head(path: &Path) -> Option<String> {
+fn read_session_id(path: &Path) -> Option<String> {
     let mut head = Vec::new();
     File::open(path).ok()?.take(4096).read_to_end(&mut head).ok()?;
     let head = String::from_utf8_lossy(&head);

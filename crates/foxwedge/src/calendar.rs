@@ -1,18 +1,18 @@
 //! Seconds to dates.
 
 /// Seconds since 1970 as a date and time, in UTC.
-pub(crate) fn date(seconds: u64) -> String {
-    let [year, month, day, hour, minute, second] = parts(seconds);
+pub(crate) fn format_date(seconds: u64) -> String {
+    let [year, month, day, hour, minute, second] = date_parts(seconds);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
 /// The same as programs write it.
-pub(crate) fn stamp(seconds: u64) -> String {
-    let [year, month, day, hour, minute, second] = parts(seconds);
+pub(crate) fn format_timestamp(seconds: u64) -> String {
+    let [year, month, day, hour, minute, second] = date_parts(seconds);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-fn parts(seconds: u64) -> [u64; 6] {
+fn date_parts(seconds: u64) -> [u64; 6] {
     let (days, rest) = (seconds / 86400, seconds % 86400);
     // Years begin in March here, so that the leap day comes last.
     let shifted = days + 719_468;
@@ -39,8 +39,8 @@ mod tests {
             (1_767_225_599, "2025-12-31 23:59:59 UTC"),
         ];
         for (seconds, expected) in table {
-            assert_eq!(date(seconds), expected);
+            assert_eq!(format_date(seconds), expected);
         }
-        assert_eq!(stamp(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(format_timestamp(951_782_400), "2000-02-29T00:00:00Z");
     }
 }

@@ -4,20 +4,20 @@
 //! [`Chat`] owns the loop and everything that can be asked of it. Who prints and who types is
 //! decided elsewhere: `pipe` and `once` over pipes, `terminal` on a screen.
 
-mod marks;
+mod call_mark;
 mod slash;
 mod approval;
 mod instructions;
-mod lines;
-mod document;
-mod voice;
+mod line_printer;
+mod reply_json;
+mod output_thread;
 mod models;
 mod sessions;
-mod paper;
-mod world;
-mod desk;
+mod history;
+mod setup;
+mod run_control;
 mod commands;
-mod drive;
+mod interruptible;
 mod input;
 mod pipe;
 mod once;
@@ -27,67 +27,73 @@ pub(crate) mod start;
 
 use std::sync::Arc;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    model::Model,
-    tool_loop::{Approver, Finished, Limits, Listener, LoopError, Setup, ToolLoop},
+    model::ChatModel,
+    tool_loop::{
+        FinishedRun, LoopError, LoopLimits, LoopObserver, LoopSetup, ToolApprover, ToolLoop,
+    },
 };
 use foxwedge_store::{AnyStore, NewSession, Store};
 use foxwedge_tools::Toolbox;
 
-use self::{approval::Allowed, desk::Reception, models::Models, paper::Paper, sessions::Known};
+use self::{
+    approval::AllowedTools, history::ChatHistory, models::ModelLookup,
+    run_control::ChatRunController, sessions::ChatSessionEntry,
+};
 use crate::{
-    runs::{self, Kept},
-    say::Trouble,
+    cli_output::CliError,
+    runs::{self, OpenStore},
 };
 
 /// One conversation, and everything around it.
-pub(crate) struct Chat {
-    pub(crate) kept: Kept,
-    models: Models,
-    model: Arc<dyn Model>,
+pub(crate) struct ChatAgent {
+    pub(crate) open_store: OpenStore,
+    models: ModelLookup,
+    model: Arc<dyn ChatModel>,
     tools: Toolbox,
-    allowed: Allowed,
-    approver: Arc<dyn Approver>,
+    allowed: AllowedTools,
+    approver: Arc<dyn ToolApprover>,
     /// The folder that tools work in, as sessions remember it.
     folder: String,
     instructions: String,
     turns: Option<u32>,
     /// The flag that named the store, for commands that somebody may type next.
     store: Option<String>,
-    session: Session,
-    reception: Reception,
-    last: Option<Finished>,
+    session: ChatSessionState,
+    run_controller: ChatRunController,
+    last_run: Option<FinishedRun>,
     /// What waits in the session that a command turned to, until somebody asks.
-    turned: Option<Vec<String>>,
+    switched_queue: Option<Vec<String>>,
 }
 
 /// The session. It is made with the first prompt, so that one that was never used is never kept.
-enum Session {
+enum ChatSessionState {
     New(String),
     Open(String, Box<ToolLoop<AnyStore>>),
 }
 
 /// What a conversation is made of.
-pub(crate) struct Parts {
-    pub(crate) kept: Kept,
-    pub(crate) models: Models,
-    pub(crate) model: Arc<dyn Model>,
+pub(crate) struct ChatSetup {
+    pub(crate) open_store: OpenStore,
+    pub(crate) models: ModelLookup,
+    pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) tools: Toolbox,
-    pub(crate) allowed: Allowed,
-    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) allowed: AllowedTools,
+    pub(crate) approver: Arc<dyn ToolApprover>,
     pub(crate) folder: String,
     pub(crate) instructions: String,
     pub(crate) turns: Option<u32>,
     pub(crate) store: Option<String>,
 }
 
-impl Chat {
+impl ChatAgent {
     /// A conversation that has not begun.
-    pub(crate) fn new(parts: Parts) -> Chat {
-        let Parts { kept, models, model, tools, allowed, approver, folder, .. } = parts;
-        Chat {
-            kept,
+    pub(crate) fn new(parts: ChatSetup) -> ChatAgent {
+        let ChatSetup { open_store: kept, models, model, tools, allowed, approver, folder, .. } =
+            parts;
+        ChatAgent {
+            open_store: kept,
             models,
             model,
             tools,
@@ -97,23 +103,23 @@ impl Chat {
             instructions: parts.instructions,
             turns: parts.turns,
             store: parts.store,
-            session: Session::New(sessions::fresh()),
-            reception: Reception::default(),
-            last: None,
-            turned: None,
+            session: ChatSessionState::New(sessions::new_id()),
+            run_controller: ChatRunController::default(),
+            last_run: None,
+            switched_queue: None,
         }
     }
 
     /// The id of the session, which may not be there yet.
     pub(crate) fn session(&self) -> &str {
         match &self.session {
-            Session::New(id) | Session::Open(id, _) => id,
+            ChatSessionState::New(id) | ChatSessionState::Open(id, _) => id,
         }
     }
 
     /// Whether anything was ever said in it.
     pub(crate) fn is_new(&self) -> bool {
-        matches!(self.session, Session::New(_))
+        matches!(self.session, ChatSessionState::New(_))
     }
 
     /// The model's name.
@@ -122,130 +128,143 @@ impl Chat {
     }
 
     /// Stops what is at work, and keeps what waits; usable while a run is at work.
-    pub(crate) fn reception(&self) -> Reception {
-        self.reception.clone()
+    pub(crate) fn run_controller(&self) -> ChatRunController {
+        self.run_controller.clone()
     }
 
     /// One run: the prompt, and whatever follows from it.
     pub(crate) async fn prompt(
         &mut self,
         prompt: &str,
-        listener: &mut dyn Listener,
-    ) -> anyhow::Result<Finished> {
-        if let Session::New(id) = &self.session {
+        listener: &mut dyn LoopObserver,
+    ) -> anyhow::Result<FinishedRun> {
+        if let ChatSessionState::New(id) = &self.session {
             let id = id.clone();
             self.open(&id, prompt).await?;
         }
-        let Session::Open(_, tool_loop) = &mut self.session else { return Err(nothing()) };
-        let finished = tool_loop.say(prompt, listener).await;
-        self.finished(finished)
+        let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
+            return Err(nothing_to_continue());
+        };
+        let finished = tool_loop.prompt(prompt, listener).await;
+        self.remember_finished(finished)
     }
 
     /// One run without a new prompt.
-    pub(crate) async fn go_on(&mut self, listener: &mut dyn Listener) -> anyhow::Result<Finished> {
-        let Session::Open(_, tool_loop) = &mut self.session else { return Err(nothing()) };
-        let finished = tool_loop.go_on(listener).await;
-        self.finished(finished)
+    pub(crate) async fn continue_run(
+        &mut self,
+        listener: &mut dyn LoopObserver,
+    ) -> anyhow::Result<FinishedRun> {
+        let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
+            return Err(nothing_to_continue());
+        };
+        let finished = tool_loop.resume(listener).await;
+        self.remember_finished(finished)
     }
 
     /// Goes on with a session that is there, and tells what waits in it.
-    pub(crate) async fn resume(&mut self, known: &Known) -> anyhow::Result<Vec<String>> {
-        sessions::check_free(&self.kept, &known.id).await?;
+    pub(crate) async fn resume(&mut self, known: &ChatSessionEntry) -> anyhow::Result<Vec<String>> {
+        sessions::check_free(&self.open_store, &known.id).await?;
         self.open(&known.id, &known.title).await
     }
 
     /// Goes on in a copy of this session, and tells what waits in it.
     pub(crate) async fn fork(&mut self) -> anyhow::Result<Vec<String>> {
-        let Session::Open(old, tool_loop) = &self.session else { return Err(nothing()) };
-        let row = self.kept.or_tell(self.kept.store.session(old).await)?;
+        let ChatSessionState::Open(old, tool_loop) = &self.session else {
+            return Err(nothing_to_continue());
+        };
+        let row = self.open_store.with_store_error(self.open_store.store.session(old).await)?;
         let title = row.map(|row| row.title).unwrap_or_default();
-        let id = sessions::fresh();
+        let id = sessions::new_id();
         // What the list says about it is said before the copy is made: it may be another folder.
-        let new = self.described(&id, &title);
-        self.kept.or_tell(self.kept.store.create_session(new).await)?;
-        tool_loop.fork(&id).await.map_err(|error| self.told(error))?;
+        let new = self.describe_session(&id, &title);
+        self.open_store.with_store_error(self.open_store.store.create_session(new).await)?;
+        tool_loop.fork(&id).await.map_err(|error| self.describe_error(error))?;
         self.open(&id, &title).await
     }
 
     /// The conversation as a document; `None` if nothing was said yet.
-    fn paper(&self) -> anyhow::Result<Option<Paper>> {
-        let Session::Open(_, tool_loop) = &self.session else { return Ok(None) };
-        let text = tool_loop.document(Wire::Anthropic).map_err(|error| self.told(error))?;
-        Ok(Some(Paper(text)))
+    fn history(&self) -> anyhow::Result<Option<ChatHistory>> {
+        let ChatSessionState::Open(_, tool_loop) = &self.session else { return Ok(None) };
+        let text =
+            tool_loop.to_request(Format::Anthropic).map_err(|error| self.describe_error(error))?;
+        Ok(Some(ChatHistory(text)))
     }
 
     /// What waits for the end of a run, from a process that is gone.
     pub(crate) async fn queued(&self) -> anyhow::Result<Vec<String>> {
         match &self.session {
-            Session::New(_) => Ok(Vec::new()),
-            Session::Open(_, tool_loop) => {
-                tool_loop.inbox().get().await.map_err(|error| self.told(error))
+            ChatSessionState::New(_) => Ok(Vec::new()),
+            ChatSessionState::Open(_, tool_loop) => {
+                tool_loop.inbox().get().await.map_err(|error| self.describe_error(error))
             }
         }
     }
 
     /// The command that goes on with this session.
-    pub(crate) fn comeback(&self) -> Option<String> {
-        let again = runs::again(self.store.as_deref());
+    pub(crate) fn resume_command(&self) -> Option<String> {
+        let again = runs::repeat_store_flag(self.store.as_deref());
         (!self.is_new()).then(|| format!("foxwedge chat --resume {}{again}", self.session()))
     }
 
     /// What a list says about a session.
-    fn described(&self, id: &str, title: &str) -> NewSession {
-        sessions::new(id, title, &self.folder, self.model())
+    fn describe_session(&self, id: &str, title: &str) -> NewSession {
+        sessions::new_session(id, title, &self.folder, self.model())
     }
 
     /// Opens a session, and tells what waits in it.
     async fn open(&mut self, id: &str, title: &str) -> anyhow::Result<Vec<String>> {
-        let NewSession { id: session, owner, title, meta } = self.described(id, title);
-        let usual = Limits::default();
-        let setup = Setup {
+        let NewSession { id: session, owner, title, meta } = self.describe_session(id, title);
+        let usual = LoopLimits::default();
+        let setup = LoopSetup {
             session,
             owner,
-            process: runs::me(),
+            process: runs::current_owner(),
             title,
             meta,
             instructions: self.instructions.clone(),
-            limits: Limits { turns: self.turns.unwrap_or(usual.turns), ..usual },
+            limits: LoopLimits { max_turns: self.turns.unwrap_or(usual.max_turns), ..usual },
         };
         let opened = ToolLoop::open(
-            Arc::clone(&self.kept.store),
+            Arc::clone(&self.open_store.store),
             setup,
             Arc::clone(&self.model),
             self.tools.clone(),
             Arc::clone(&self.approver),
         );
-        let tool_loop = opened.await.map_err(|error| self.told(error))?;
+        let tool_loop = opened.await.map_err(|error| self.describe_error(error))?;
         // From here on what is typed is kept in its place.
-        let waiting = tool_loop.inbox().get().await.map_err(|error| self.told(error))?;
-        self.reception.turn_to(&tool_loop);
-        self.session = Session::Open(id.to_owned(), Box::new(tool_loop));
-        self.last = None;
+        let waiting = tool_loop.inbox().get().await.map_err(|error| self.describe_error(error))?;
+        self.run_controller.attach(&tool_loop);
+        self.session = ChatSessionState::Open(id.to_owned(), Box::new(tool_loop));
+        self.last_run = None;
         Ok(waiting)
     }
 
-    fn finished(&mut self, finished: Result<Finished, LoopError>) -> anyhow::Result<Finished> {
-        let finished = finished.map_err(|error| self.told(error))?;
-        self.last = Some(finished.clone());
+    fn remember_finished(
+        &mut self,
+        finished: Result<FinishedRun, LoopError>,
+    ) -> anyhow::Result<FinishedRun> {
+        let finished = finished.map_err(|error| self.describe_error(error))?;
+        self.last_run = Some(finished.clone());
         Ok(finished)
     }
 
     /// An error of the loop, for people.
-    fn told(&self, error: LoopError) -> anyhow::Error {
+    fn describe_error(&self, error: LoopError) -> anyhow::Error {
         match error {
-            LoopError::Store(error) => match self.kept.or_tell::<()>(Err(error)) {
+            LoopError::Store(error) => match self.open_store.with_store_error::<()>(Err(error)) {
                 Err(error) => error,
-                Ok(()) => nothing(),
+                Ok(()) => nothing_to_continue(),
             },
             LoopError::Busy { session, run, owner } => {
-                sessions::busy(&session, &run, &runs::named(&owner)).into()
+                sessions::busy_error(&session, &run, &runs::describe_owner(&owner)).into()
             }
-            LoopError::Nothing => nothing(),
-            error => Trouble::new(error.to_string()).into(),
+            LoopError::NothingToSend => nothing_to_continue(),
+            error => CliError::new(error.to_string()).into(),
         }
     }
 }
 
-fn nothing() -> anyhow::Error {
-    Trouble::new("there is nothing to go on with").help("say something first").into()
+fn nothing_to_continue() -> anyhow::Error {
+    CliError::new("there is nothing to go on with").help("say something first").into()
 }

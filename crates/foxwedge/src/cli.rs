@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anstream::ColorChoice;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
-use foxwedge_core::{Language, Profile};
-use foxwedge_dialect::session::Agent;
+use foxwedge_core::{PlaceholderLanguage, Profile};
+use foxwedge_dialect::session::SessionAgent;
 
 mod values;
 mod repair;
@@ -17,27 +17,28 @@ mod serve;
 mod scripted;
 mod chat;
 
-pub(crate) use chat::{Api, ChatArgs, ReplyFormat};
+pub(crate) use chat::{ChatApi, ChatArgs, ReplyFormat};
 pub(crate) use compact::CompactArgs;
-pub(crate) use convert::{ConvertArgs, Kind, Telling};
+pub(crate) use convert::{ConversionKind, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;
 pub(crate) use runs::{
-    AgUi, DeleteArgs, FollowArgs, FrameArgs, From, ImportArgs, ListRunsArgs, PruneArgs, ReplayArgs,
-    RunEventsArgs, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs, StoreAction, StoreArgs,
-    StoreExportArgs, StorePathArgs, View as RunView,
+    AgUiProtocolVersion, DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs,
+    PruneArgs, ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
+    StoreAction, StoreArgs, StoreExportArgs, StorePathArgs,
 };
-pub(crate) use scripted::{AgentArgs, Scripted, ScriptedArgs};
-pub(crate) use serve::{Client, EnvArgs, ServeArgs, Shell};
+pub(crate) use scripted::{ScriptedAction, ScriptedAgentArgs, ScriptedArgs};
+pub(crate) use serve::{EnvArgs, EnvClient, EnvShell, ServeArgs};
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{
-    ExportFormat, Format, ListFormat, OutputFormat, ReportFormat, Strategy, View,
+    CompactStrategy, ExportFormat, InputFormat, ListFormat, OutputFormat, ReportFormat,
+    SessionViewMode,
 };
 use values::{agents, colors, formats, languages, profiles};
 
 /// Keeps LLM-agent conversations with tool calls whole.
 #[derive(Parser)]
 #[command(name = "foxwedge", version, arg_required_else_help = true, max_term_width = 100)]
-pub(crate) struct Cli {
+pub(crate) struct CommandLine {
     /// Colour the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, value_parser = colors())]
     color: ColorChoice,
@@ -45,15 +46,15 @@ pub(crate) struct Cli {
     #[arg(long, global = true, conflicts_with = "color")]
     no_color: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
-impl Cli {
+impl CommandLine {
     /// Reads the command line; ends the program with help where it cannot be read.
-    pub(crate) fn read() -> Cli {
-        let mut command =
-            Cli::command().mut_subcommands(|command| command.mut_args(without_empty_variable));
-        let read = Cli::from_arg_matches(&command.get_matches_mut());
+    pub(crate) fn read() -> CommandLine {
+        let mut command = CommandLine::command()
+            .mut_subcommands(|command| command.mut_args(without_empty_variable));
+        let read = CommandLine::from_arg_matches(&command.get_matches_mut());
         read.unwrap_or_else(|error| error.format(&mut command).exit())
     }
 
@@ -69,7 +70,7 @@ fn without_empty_variable(arg: Arg) -> Arg {
 }
 
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Say what a provider would refuse
     Check(CheckArgs),
     /// Repair files in place, or stdin to stdout (the same as check --fix)
@@ -127,7 +128,7 @@ pub(crate) struct CheckArgs {
     pub(crate) all: bool,
     /// Only sessions of these agents; all of theirs, if no target is named
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Sessions", value_parser = agents())]
-    pub(crate) agent: Vec<Agent>,
+    pub(crate) agent: Vec<SessionAgent>,
     /// The session that was written to last
     #[arg(long, help_heading = "Sessions", conflicts_with_all = ["all", "targets"])]
     pub(crate) last: bool,
@@ -156,7 +157,7 @@ pub(crate) struct CheckArgs {
     pub(crate) profile: Option<Profile>,
     /// The format of the input [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = formats())]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<InputFormat>,
     /// How findings are written
     #[arg(
         long,
@@ -229,7 +230,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) text: Vec<String>,
     /// The language of the advice
     #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", value_parser = languages())]
-    pub(crate) language: Option<Language>,
+    pub(crate) language: Option<PlaceholderLanguage>,
 }
 
 #[derive(Args)]
@@ -252,6 +253,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 }

@@ -2,26 +2,26 @@
 //! goes and what stays is decided elsewhere, in the pure crates.
 
 mod amount;
-mod limits;
-mod wishes;
-mod leash;
+mod compaction_budget;
+mod compaction_flags;
+mod command_guard;
 mod summarizer;
-mod subject;
-mod keep;
+mod compaction_target;
+mod compacted_output;
 mod rewind;
-mod told;
+mod compaction_result;
 mod full;
 mod strategies;
-mod lost;
+mod lost_messages;
 mod plot;
 mod json;
 
-pub(crate) use full::{draw, idle};
-pub(crate) use json::{document, refusal};
-pub(crate) use keep::{Shorter, check_replaceable, mended};
-pub(crate) use limits::Room;
-pub(crate) use rewind::rewind;
-pub(crate) use subject::{Conversation, Subject};
-pub(crate) use summarizer::summarizer;
-pub(crate) use told::{Told, left};
-pub(crate) use wishes::Wishes;
+pub(crate) use compacted_output::{CompactedOutput, check_replaceable, repair_session_file};
+pub(crate) use compaction_budget::CompactionBudget;
+pub(crate) use compaction_flags::CompactionFlags;
+pub(crate) use compaction_result::{CompactionResult, count_tokens_left};
+pub(crate) use compaction_target::{CompactionTarget, ProviderConversation};
+pub(crate) use full::{render_report, render_unchanged};
+pub(crate) use json::{document, error_document};
+pub(crate) use rewind::undo_compaction;
+pub(crate) use summarizer::create_summarizer;

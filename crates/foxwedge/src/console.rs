@@ -3,16 +3,16 @@
 //!
 //! A caller names a session by an id that we gave out ourselves. No path ever comes from outside.
 
-mod scan;
-mod view;
-mod told;
-mod opened;
-mod lines;
-mod plan;
-mod rows;
+mod scanner;
+mod conversation;
+mod message_json;
+mod open_session;
+mod file_lines;
+mod plan_preview;
+mod repair_rows;
 mod report;
-mod mend;
-mod cut;
+mod repair;
+mod compaction;
 
 use std::{
     fs, io,
@@ -22,91 +22,108 @@ use std::{
 };
 
 use foxwedge_core::Policy;
-use foxwedge_dialect::session::Agent;
-use foxwedge_gateway::console::{Listed, Machine, Only, Page, Refusal, SessionFile, Subject, Wish};
+use foxwedge_dialect::session::SessionAgent;
+use foxwedge_gateway::console::{
+    CompactionPreviewOptions, CompactionSubject, LocalSessionError, LocalSessions, RecordFilter,
+    RowRange, SessionFileList, SessionFileSummary,
+};
 use serde_json::{Value, json};
 
 use crate::{
-    agents::Entry,
-    ask::Ask,
+    agents::LocalSessionEntry,
+    check_settings::CheckSettings,
     disk::check_idle,
-    outcome::Sitting,
-    sessions::kept_by,
-    source::{self, Closed, Manner, Source},
+    outcome::SessionRef,
+    sessions::agent_format,
+    source::{self, InputHint, InputRejection, ParsedInput},
 };
-use opened::Opened;
-use plan::Planned;
-use scan::Shelf;
+use open_session::ConsoleSession;
+use plan_preview::ConsoleRepairPlan;
+use scanner::SessionScanner;
 
 /// The most bytes of a session that are read here.
-const LARGEST: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Sessions that stay open, and bytes of them: pages of one session are asked for one by one.
-const OPEN: usize = 4;
-const BYTES: usize = 256 << 20;
+const MAX_OPEN_SESSIONS: usize = 4;
+const MAX_OPEN_BYTES: usize = 256 << 20;
 
 /// This machine.
-pub(crate) struct ThisMachine {
-    shelf: Shelf,
+pub(crate) struct ConsoleBackend {
+    scanner: SessionScanner,
     /// The last ones that were looked at, the newest last.
-    open: Mutex<Vec<(String, Arc<Opened>)>>,
+    open_sessions: Mutex<Vec<(String, Arc<ConsoleSession>)>>,
     /// The last repair that was planned.
-    planned: Mutex<Option<(String, Arc<Planned>)>>,
+    last_plan: Mutex<Option<(String, Arc<ConsoleRepairPlan>)>>,
 }
 
 /// A session file that may be looked at, as it is just now.
-struct Place {
+struct ConsoleSessionFile {
     id: String,
-    entry: Entry,
-    stamp: Stamp,
+    entry: LocalSessionEntry,
+    stamp: FileStamp,
 }
 
 /// Tells whether a file is still the same, without reading it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stamp {
+struct FileStamp {
     size: u64,
     modified: u128,
     node: u64,
 }
 
-impl ThisMachine {
+impl ConsoleBackend {
     /// Looks at nothing before it is asked to.
-    pub(crate) fn new() -> ThisMachine {
-        ThisMachine { shelf: Shelf::new(), open: Mutex::default(), planned: Mutex::default() }
+    pub(crate) fn new() -> ConsoleBackend {
+        ConsoleBackend {
+            scanner: SessionScanner::new(),
+            open_sessions: Mutex::default(),
+            last_plan: Mutex::default(),
+        }
     }
 
     /// The file of a session. It has to lie where it was found: a link that somebody put in its
     /// place leads to nothing.
-    fn place(&self, id: &str) -> Result<Place, Refusal> {
-        let (entry, real) = self.shelf.find(id).ok_or(Refusal::NotFound)?;
-        let metadata = fs::symlink_metadata(&entry.path).map_err(gone)?;
-        if !metadata.is_file() || fs::canonicalize(&entry.path).map_err(gone)? != real {
-            return Err(Refusal::NotFound);
+    fn locate_file(&self, id: &str) -> Result<ConsoleSessionFile, LocalSessionError> {
+        let (entry, real) = self.scanner.find(id).ok_or(LocalSessionError::NotFound)?;
+        let metadata = fs::symlink_metadata(&entry.path).map_err(missing_refusal)?;
+        if !metadata.is_file() || fs::canonicalize(&entry.path).map_err(missing_refusal)? != real {
+            return Err(LocalSessionError::NotFound);
         }
-        let stamp = Stamp::of(&metadata);
-        Ok(Place { id: id.to_owned(), entry: Entry { size: stamp.size, ..entry }, stamp })
+        let stamp = FileStamp::of(&metadata);
+        Ok(ConsoleSessionFile {
+            id: id.to_owned(),
+            entry: LocalSessionEntry { size: stamp.size, ..entry },
+            stamp,
+        })
     }
 
-    fn opened(&self, place: &Place) -> Result<Arc<Opened>, Refusal> {
-        let known = lock(&self.open).iter().find(|(id, _)| *id == place.id).cloned();
+    fn open_session(
+        &self,
+        place: &ConsoleSessionFile,
+    ) -> Result<Arc<ConsoleSession>, LocalSessionError> {
+        let known = lock(&self.open_sessions).iter().find(|(id, _)| *id == place.id).cloned();
         if let Some((_, opened)) = known.filter(|(_, opened)| opened.stamp == place.stamp) {
             return Ok(opened);
         }
-        let opened = Arc::new(Opened::read(place)?);
-        let mut open = lock(&self.open);
+        let opened = Arc::new(ConsoleSession::read(place)?);
+        let mut open = lock(&self.open_sessions);
         open.retain(|(id, _)| *id != place.id);
         open.push((place.id.clone(), opened.clone()));
-        let weight = |open: &[(String, Arc<Opened>)]| -> usize {
-            open.iter().map(|(_, opened)| opened.weight()).sum()
+        let weight = |open: &[(String, Arc<ConsoleSession>)]| -> usize {
+            open.iter().map(|(_, opened)| opened.memory_size()).sum()
         };
-        while open.len() > 1 && (open.len() > OPEN || weight(&open) > BYTES) {
+        while open.len() > 1 && (open.len() > MAX_OPEN_SESSIONS || weight(&open) > MAX_OPEN_BYTES) {
             open.remove(0);
         }
         Ok(opened)
     }
 
-    fn planned(&self, place: &Place) -> Result<Arc<Planned>, Refusal> {
-        let known = lock(&self.planned).clone();
+    fn plan_repair(
+        &self,
+        place: &ConsoleSessionFile,
+    ) -> Result<Arc<ConsoleRepairPlan>, LocalSessionError> {
+        let known = lock(&self.last_plan).clone();
         if let Some((id, planned)) = known
             && id == place.id
             && planned.stamp == place.stamp
@@ -114,164 +131,185 @@ impl ThisMachine {
             return Ok(planned);
         }
         // The old one goes first: two of them are twice as much.
-        lock(&self.planned).take();
-        let planned = Arc::new(Planned::make(place)?);
-        *lock(&self.planned) = Some((place.id.clone(), planned.clone()));
+        lock(&self.last_plan).take();
+        let planned = Arc::new(ConsoleRepairPlan::make(place)?);
+        *lock(&self.last_plan) = Some((place.id.clone(), planned.clone()));
         Ok(planned)
     }
 
     /// What is remembered of a session is no longer so.
-    fn forget(&self, place: &Place) {
-        lock(&self.open).retain(|(id, _)| *id != place.id);
-        lock(&self.planned).take();
-        self.shelf.look_again(&place.id);
+    fn forget(&self, place: &ConsoleSessionFile) {
+        lock(&self.open_sessions).retain(|(id, _)| *id != place.id);
+        lock(&self.last_plan).take();
+        self.scanner.forget_file(&place.id);
     }
 }
 
-impl Machine for ThisMachine {
+impl LocalSessions for ConsoleBackend {
     fn agents(&self) -> Vec<&'static str> {
-        Agent::ALL.iter().map(|agent| agent.name()).collect()
+        SessionAgent::ALL.iter().map(|agent| agent.name()).collect()
     }
 
-    fn sessions(&self) -> Listed {
-        self.shelf.listed()
+    fn sessions(&self) -> SessionFileList {
+        self.scanner.list_files()
     }
 
-    fn session(&self, id: &str) -> Result<(Arc<SessionFile>, Value), Refusal> {
-        let place = self.place(id)?;
-        let opened = self.opened(&place)?;
+    fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError> {
+        let place = self.locate_file(id)?;
+        let opened = self.open_session(&place)?;
         let mut more = opened.about();
-        more["live"] = live(&place, opened.sitting());
-        more["undo"] = mend::undoable(&place);
-        more["sub_agents_listed"] = json!(self.shelf.children(&place.entry.id));
-        let file = self.shelf.row(&place.id, opened.looked()).ok_or(Refusal::NotFound)?;
+        more["live"] = live_json(&place, opened.session_ref());
+        more["undo"] = repair::undo_json(&place);
+        more["sub_agents_listed"] = json!(self.scanner.children(&place.entry.id));
+        let file =
+            self.scanner.row(&place.id, opened.file_check()).ok_or(LocalSessionError::NotFound)?;
         Ok((file, more))
     }
 
-    fn messages(&self, id: &str, page: Page, words: Option<&str>) -> Result<Value, Refusal> {
-        Ok(self.opened(&self.place(id)?)?.messages(page, words))
+    fn messages(
+        &self,
+        id: &str,
+        page: RowRange,
+        words: Option<&str>,
+    ) -> Result<Value, LocalSessionError> {
+        Ok(self.open_session(&self.locate_file(id)?)?.messages(page, words))
     }
 
-    fn tree(&self, id: &str, page: Page, only: Only) -> Result<Value, Refusal> {
-        Ok(self.opened(&self.place(id)?)?.tree(page, only))
+    fn tree(
+        &self,
+        id: &str,
+        page: RowRange,
+        only: RecordFilter,
+    ) -> Result<Value, LocalSessionError> {
+        Ok(self.open_session(&self.locate_file(id)?)?.tree(page, only))
     }
 
-    fn records(&self, id: &str, page: Page, most: usize) -> Result<Value, Refusal> {
-        lines::lines(&self.place(id)?, page, most)
+    fn records(&self, id: &str, page: RowRange, most: usize) -> Result<Value, LocalSessionError> {
+        file_lines::read_lines(&self.locate_file(id)?, page, most)
     }
 
-    fn findings(&self, id: &str, page: Page) -> Result<Value, Refusal> {
-        Ok(self.opened(&self.place(id)?)?.findings(page))
+    fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
+        Ok(self.open_session(&self.locate_file(id)?)?.findings(page))
     }
 
-    fn plan(&self, id: &str, page: Page) -> Result<Value, Refusal> {
-        let place = self.place(id)?;
-        let planned = self.planned(&place)?;
-        let mut told = planned.told(page);
-        told["live"] = live(&place, planned.sitting());
+    fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
+        let place = self.locate_file(id)?;
+        let planned = self.plan_repair(&place)?;
+        let mut told = planned.to_json(page);
+        told["live"] = live_json(&place, planned.session_ref());
         Ok(told)
     }
 
-    fn plan_told(&self, id: &str) -> Result<String, Refusal> {
-        let place = self.place(id)?;
-        Ok(report::markdown(&place, &*self.planned(&place)?))
+    fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError> {
+        let place = self.locate_file(id)?;
+        Ok(report::markdown(&place, &*self.plan_repair(&place)?))
     }
 
-    fn repair(&self, id: &str, plan: &str) -> Result<Value, Refusal> {
-        let place = self.place(id)?;
-        let done = mend::repair(&place, plan);
+    fn repair(&self, id: &str, plan: &str) -> Result<Value, LocalSessionError> {
+        let place = self.locate_file(id)?;
+        let done = repair::apply_repair(&place, plan);
         self.forget(&place);
         let mut told = done?;
-        mend::after(&self.place(id)?, &mut told);
+        repair::add_file_state(&self.locate_file(id)?, &mut told);
         Ok(told)
     }
 
-    fn undo(&self, id: &str) -> Result<Value, Refusal> {
-        let place = self.place(id)?;
-        let done = mend::undo(&place);
+    fn undo(&self, id: &str) -> Result<Value, LocalSessionError> {
+        let place = self.locate_file(id)?;
+        let done = repair::undo_repair(&place);
         self.forget(&place);
         done?;
         let mut told = json!({});
-        mend::after(&self.place(id)?, &mut told);
+        repair::add_file_state(&self.locate_file(id)?, &mut told);
         Ok(told)
     }
 
-    fn compaction(&self, of: &Subject, wish: &Wish) -> Result<Value, Refusal> {
+    fn compaction(
+        &self,
+        of: &CompactionSubject,
+        wish: &CompactionPreviewOptions,
+    ) -> Result<Value, LocalSessionError> {
         match of {
-            Subject::File(id) => {
-                let place = self.place(id)?;
+            CompactionSubject::File(id) => {
+                let place = self.locate_file(id)?;
                 let content = place.read()?;
-                place.with_source(&content, |source| cut::of_source(source, wish))?
+                place.with_source(&content, |source| compaction::preview_source(source, wish))?
             }
-            Subject::Body { text, wire } => cut::of_body(text, *wire, wish),
+            CompactionSubject::Body { text, wire } => compaction::preview_body(text, *wire, wish),
         }
     }
 }
 
-impl Place {
+impl ConsoleSessionFile {
     /// All bytes of the file, unpacked.
-    fn read(&self) -> Result<Vec<u8>, Refusal> {
+    fn read(&self) -> Result<Vec<u8>, LocalSessionError> {
         self.check_size()?;
-        let content = fs::read(&self.entry.path).map_err(unread)?;
-        let plain = source::unpacked_within(&content, LARGEST).map_err(|error| told(&error))?;
+        let content = fs::read(&self.entry.path).map_err(unreadable_refusal)?;
+        let plain = source::decompress_within(&content, MAX_FILE_BYTES)
+            .map_err(|error| error_refusal(&error))?;
         Ok(plain.into_owned())
     }
 
-    fn check_size(&self) -> Result<(), Refusal> {
+    fn check_size(&self) -> Result<(), LocalSessionError> {
         match self.stamp.size {
-            size if size > LARGEST => Err(Refusal::TooLarge(size)),
+            size if size > MAX_FILE_BYTES => Err(LocalSessionError::TooLarge(size)),
             _ => Ok(()),
         }
     }
 
     /// What a repair is asked, as `fix` asks it.
-    fn ask(&self, content: &[u8]) -> Result<Ask, Refusal> {
-        Ok(Ask::of(kept_by(&self.entry, content), Policy::default()).sparing(true).placed())
+    fn check_settings(&self, content: &[u8]) -> Result<CheckSettings, LocalSessionError> {
+        Ok(CheckSettings::of(agent_format(&self.entry, content), Policy::default())
+            .skipping_tolerated(true)
+            .in_agent_folder())
     }
 
-    fn manner(&self) -> Manner {
-        Manner::of_file(&self.entry.path, false)
+    fn input_hint(&self) -> InputHint {
+        InputHint::of_file(&self.entry.path, false)
     }
 
     /// Reads the conversation in unpacked bytes, and does something with it.
     fn with_source<T>(
         &self,
         content: &[u8],
-        work: impl FnOnce(&Source<'_>) -> T,
-    ) -> Result<T, Refusal> {
-        let ask = self.ask(content)?;
-        with_source(content, self.manner(), &ask, work)
+        work: impl FnOnce(&ParsedInput<'_>) -> T,
+    ) -> Result<T, LocalSessionError> {
+        let ask = self.check_settings(content)?;
+        with_source(content, self.input_hint(), &ask, work)
     }
 
     /// Another one for every change of the file.
     fn version(&self) -> String {
-        let Stamp { size, modified, node } = self.stamp;
+        let FileStamp { size, modified, node } = self.stamp;
         format!("{size}-{modified:x}-{node:x}")
     }
 }
 
 fn with_source<T>(
     content: &[u8],
-    manner: Manner,
-    ask: &Ask,
-    work: impl FnOnce(&Source<'_>) -> T,
-) -> Result<T, Refusal> {
-    let text = source::text(content).map_err(|failure| Refusal::Unreadable(failure.message))?;
-    match source::open(&text, manner, ask) {
+    manner: InputHint,
+    ask: &CheckSettings,
+    work: impl FnOnce(&ParsedInput<'_>) -> T,
+) -> Result<T, LocalSessionError> {
+    let text = source::decode_text(content)
+        .map_err(|failure| LocalSessionError::Unreadable(failure.message))?;
+    match source::parse_input(&text, manner, ask) {
         Ok(source) => Ok(work(&source)),
-        Err(Closed::Skipped) => Err(Refusal::Unreadable("there is no conversation in it".into())),
-        Err(Closed::Failed(failure)) => {
+        Err(InputRejection::Skipped) => {
+            Err(LocalSessionError::Unreadable("there is no conversation in it".into()))
+        }
+        Err(InputRejection::Failed(failure)) => {
             let at = failure.position.map(|at| format!("line {}: ", at.line)).unwrap_or_default();
-            Err(Refusal::Unreadable(format!("{at}{}", failure.message)))
+            Err(LocalSessionError::Unreadable(format!("{at}{}", failure.message)))
         }
     }
 }
 
-impl Stamp {
-    fn of(metadata: &fs::Metadata) -> Stamp {
+impl FileStamp {
+    fn of(metadata: &fs::Metadata) -> FileStamp {
         let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
         let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        Stamp { size: metadata.len(), modified, node: node(metadata) }
+        FileStamp { size: metadata.len(), modified, node: node(metadata) }
     }
 }
 
@@ -286,38 +324,38 @@ fn node(_: &fs::Metadata) -> u64 {
 }
 
 /// Whether somebody is at work on a session, and who.
-fn live(place: &Place, session: Option<&Sitting>) -> Value {
-    match busy(&place.entry.path, session) {
+fn live_json(place: &ConsoleSessionFile, session: Option<&SessionRef>) -> Value {
+    match busy_process(&place.entry.path, session) {
         None => json!({ "is": false, "who": null }),
         Some(who) => json!({ "is": true, "who": who }),
     }
 }
 
 /// Who is at work on a file.
-fn busy(path: &Path, session: Option<&Sitting>) -> Option<String> {
+fn busy_process(path: &Path, session: Option<&SessionRef>) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let real: PathBuf = fs::canonicalize(path).ok()?;
     check_idle(&real, &metadata, session).err().map(|trouble| trouble.to_string())
 }
 
-fn gone(error: io::Error) -> Refusal {
+fn missing_refusal(error: io::Error) -> LocalSessionError {
     match error.kind() {
-        io::ErrorKind::NotFound => Refusal::NotFound,
-        _ => unread(error),
+        io::ErrorKind::NotFound => LocalSessionError::NotFound,
+        _ => unreadable_refusal(error),
     }
 }
 
-fn unread(error: io::Error) -> Refusal {
-    Refusal::Unreadable(format!("the file cannot be read: {error}"))
+fn unreadable_refusal(error: io::Error) -> LocalSessionError {
+    LocalSessionError::Unreadable(format!("the file cannot be read: {error}"))
 }
 
 /// An error with its causes.
-fn told(error: &anyhow::Error) -> Refusal {
-    Refusal::Unreadable(format!("{error:#}"))
+fn error_refusal(error: &anyhow::Error) -> LocalSessionError {
+    LocalSessionError::Unreadable(format!("{error:#}"))
 }
 
 /// Milliseconds since 1970.
-fn milliseconds(at: SystemTime) -> u64 {
+fn unix_milliseconds(at: SystemTime) -> u64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,20 +1,20 @@
 //! Another provider's format: what flows in, where it goes, what is said about it. What is carried
 //! and what is lost is decided elsewhere, in the pure crates.
 
-mod fields;
+mod partial_object;
 mod detect;
 mod input;
-mod recognise;
-mod body;
-mod live;
-mod told;
+mod input_kind;
+mod converted_body;
+mod stream_conversion;
+mod conversion_report;
 mod full;
 mod json;
 
-pub(crate) use body::{request, response, shown};
-pub(crate) use full::draw;
-pub(crate) use input::Input;
-pub(crate) use json::{document, refusal, replaced};
-pub(crate) use live::{Broken, pump};
-pub(crate) use recognise::{Recognised, recognise};
-pub(crate) use told::{Ending, Told};
+pub(crate) use conversion_report::{ConversionEnding, ConversionReport};
+pub(crate) use converted_body::{output_name, request, response};
+pub(crate) use full::render_report;
+pub(crate) use input::ConversionInput;
+pub(crate) use input_kind::{ConversionInputKind, recognize_input};
+pub(crate) use json::{document, error_document, read_renames};
+pub(crate) use stream_conversion::{StreamConversionError, convert_stream};

@@ -4,15 +4,15 @@
 
 use std::{collections::HashSet, env, sync::OnceLock};
 
-use foxwedge_core::{Fate, Kind, Repair, pair};
-use foxwedge_dialect::session::{LeftOut, Session};
+use foxwedge_core::{PartKind, Repair, ResultMatch, pair_calls};
+use foxwedge_dialect::session::{OmittedRecords, ParsedSession};
 
-use crate::say::{clean, cut, talk};
+use crate::cli_output::{clean, cut, write_stderr};
 
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Level {
-    Nothing,
+enum DiagnosticLevel {
+    Off,
     /// Counts.
     Info,
     /// Ids as well.
@@ -20,113 +20,121 @@ enum Level {
 }
 
 /// How much was asked for.
-fn asked() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
+fn requested_level() -> DiagnosticLevel {
+    static LEVEL: OnceLock<DiagnosticLevel> = OnceLock::new();
     *LEVEL.get_or_init(|| {
         let asked = env::var_os("FOXWEDGE_LOG").unwrap_or_default();
-        level(&asked.to_string_lossy(), "session")
+        parse_level(&asked.to_string_lossy(), "session")
     })
 }
 
 /// Tells which messages a repair takes out of a session.
-pub(crate) fn dropped(path: &str, session: &Session<'_>, repair: &Repair<'_>) {
-    if asked() < Level::Debug || repair.is_untouched() {
+pub(crate) fn log_dropped(path: &str, session: &ParsedSession<'_>, repair: &Repair<'_>) {
+    if requested_level() < DiagnosticLevel::Debug || repair.is_untouched() {
         return;
     }
-    let kept: HashSet<usize> = repair.slots.iter().filter_map(|slot| slot.origin).collect();
+    let kept: HashSet<usize> = repair.messages.iter().filter_map(|slot| slot.origin).collect();
     let gone = (0..session.draft().messages.len()).filter(|message| !kept.contains(message));
     let ids = gone.flat_map(|message| session.record_ids(message));
     let line = |id: &str| {
         format!("foxwedge:session {}: repair drops message {}\n", clean(path), clean(&cut(id, 64)))
     };
-    talk(&ids.map(line).collect::<String>());
+    write_stderr(&ids.map(line).collect::<String>());
 }
 
 /// Tells what is in a session file.
-pub(crate) fn session(path: &str, session: &Session<'_>) {
-    let level = asked();
-    if level == Level::Nothing {
+pub(crate) fn log_session(path: &str, session: &ParsedSession<'_>) {
+    let level = requested_level();
+    if level == DiagnosticLevel::Off {
         return;
     }
     let left_out = session.left_out();
-    let mut lines = vec![counts(session, &left_out)];
-    if level == Level::Debug {
-        unmatched(session, &mut lines);
-        reasons(&left_out, &mut lines);
+    let mut lines = vec![format_counts(session, &left_out)];
+    if level == DiagnosticLevel::Debug {
+        push_unmatched(session, &mut lines);
+        push_reasons(&left_out, &mut lines);
     }
     let line = |text: String| format!("foxwedge:session {}: {}\n", clean(path), clean(&text));
-    talk(&lines.into_iter().map(line).collect::<String>());
+    write_stderr(&lines.into_iter().map(line).collect::<String>());
 }
 
 /// The level of a namespace, as other tools spell it: the last word that fits it counts, and one
 /// with a name counts more than one for everything.
-fn level(asked: &str, namespace: &str) -> Level {
-    let (mut everywhere, mut here) = (Level::Nothing, None);
+fn parse_level(asked: &str, namespace: &str) -> DiagnosticLevel {
+    let (mut everywhere, mut here) = (DiagnosticLevel::Off, None);
     for word in asked.split(',').map(str::trim) {
         match word.split_once('=') {
             Some((name, word)) if name.trim() == namespace => {
-                here = parse(word.trim()).or(here);
+                here = parse_level_word(word.trim()).or(here);
             }
             Some(_) => {}
-            None if word == namespace => here = Some(Level::Debug),
-            None => everywhere = parse(word).unwrap_or(everywhere),
+            None if word == namespace => here = Some(DiagnosticLevel::Debug),
+            None => everywhere = parse_level_word(word).unwrap_or(everywhere),
         }
     }
     here.unwrap_or(everywhere)
 }
 
-fn parse(word: &str) -> Option<Level> {
+fn parse_level_word(word: &str) -> Option<DiagnosticLevel> {
     match word.to_ascii_lowercase().as_str() {
-        "trace" | "debug" => Some(Level::Debug),
-        "info" => Some(Level::Info),
-        "warn" | "error" | "off" => Some(Level::Nothing),
+        "trace" | "debug" => Some(DiagnosticLevel::Debug),
+        "info" => Some(DiagnosticLevel::Info),
+        "warn" | "error" | "off" => Some(DiagnosticLevel::Off),
         _ => None,
     }
 }
 
-fn counts(session: &Session<'_>, left_out: &LeftOut) -> String {
-    let id = session.about.id.as_deref().map(|id| cut(id, 64)).unwrap_or_default();
+fn format_counts(session: &ParsedSession<'_>, left_out: &OmittedRecords) -> String {
+    let id = session.metadata.id.as_deref().map(|id| cut(id, 64)).unwrap_or_default();
     format!(
         "{} {id} records={} path={} open-calls={} branches={} sub-agents={} others={}",
         session.agent.name(),
         session.nodes().len(),
         session.draft().messages.len(),
-        pair(session.draft()).calls.iter().filter(|call| call.answer().is_none()).count(),
+        pair_calls(session.draft()).calls.iter().filter(|call| call.answer().is_none()).count(),
         left_out.branches.len(),
-        left_out.side.len(),
-        left_out.others,
+        left_out.sub_agents.len(),
+        left_out.other_records,
     )
 }
 
 /// Calls without an answer, and answers without a call.
-fn unmatched(session: &Session<'_>, lines: &mut Vec<String>) {
+fn push_unmatched(session: &ParsedSession<'_>, lines: &mut Vec<String>) {
     let draft = session.draft();
-    let pairing = pair(draft);
+    let pairing = pair_calls(draft);
     for call in pairing.calls.iter().filter(|call| call.answer().is_none()) {
-        if let Some(Kind::Call(call)) = draft.parts.get(call.part()).map(|part| &part.kind) {
+        if let Some(PartKind::Call(call)) = draft.parts.get(call.part()).map(|part| &part.kind) {
             let (id, name) = (call.id.as_deref(), call.name.as_deref());
-            lines.push(format!("call {} to {} has no answer", word(id), word(name)));
+            lines.push(format!(
+                "call {} to {} has no answer",
+                id_or_placeholder(id),
+                id_or_placeholder(name)
+            ));
         }
     }
-    for answer in pairing.answers.iter().filter(|answer| answer.fate() == Fate::Orphan) {
-        if let Some(Kind::Answer(answer)) = draft.parts.get(answer.part()).map(|part| &part.kind) {
-            lines.push(format!("answer {} has no call", word(answer.id.as_deref())));
+    for answer in
+        pairing.answers.iter().filter(|answer| answer.result_match() == ResultMatch::Orphan)
+    {
+        if let Some(PartKind::Answer(answer)) =
+            draft.parts.get(answer.part()).map(|part| &part.kind)
+        {
+            lines.push(format!("answer {} has no call", id_or_placeholder(answer.id.as_deref())));
         }
     }
 }
 
 /// An id or a name, of any length.
-fn word(text: Option<&str>) -> String {
+fn id_or_placeholder(text: Option<&str>) -> String {
     text.map_or_else(|| "(no id)".to_owned(), |text| cut(text, 64))
 }
 
 /// What is not in the conversation, and why.
-fn reasons(left_out: &LeftOut, lines: &mut Vec<String>) {
+fn push_reasons(left_out: &OmittedRecords, lines: &mut Vec<String>) {
     let reasons = [
         (&left_out.branches, "on another branch"),
-        (&left_out.side, "of a sub-agent"),
-        (&left_out.twins, "repeats another record"),
-        (&left_out.hollow, "says nothing"),
+        (&left_out.sub_agents, "of a sub-agent"),
+        (&left_out.duplicates, "repeats another record"),
+        (&left_out.empty_replies, "says nothing"),
         (&left_out.hidden, "kept by the agent for itself"),
     ];
     for (ids, reason) in reasons {
@@ -143,22 +151,22 @@ mod tests {
     #[test]
     fn levels_are_spelled_as_elsewhere() {
         let table = [
-            ("", Level::Nothing),
-            ("session", Level::Debug),
-            ("session=debug", Level::Debug),
-            ("session=trace", Level::Debug),
-            ("session=info", Level::Info),
-            ("debug", Level::Debug),
-            ("other=debug", Level::Nothing),
-            ("other", Level::Nothing),
-            ("debug,session=off", Level::Nothing),
-            ("session=debug,warn", Level::Debug),
-            ("other=trace, session = DEBUG", Level::Debug),
-            ("session=loud", Level::Nothing),
-            ("off", Level::Nothing),
+            ("", DiagnosticLevel::Off),
+            ("session", DiagnosticLevel::Debug),
+            ("session=debug", DiagnosticLevel::Debug),
+            ("session=trace", DiagnosticLevel::Debug),
+            ("session=info", DiagnosticLevel::Info),
+            ("debug", DiagnosticLevel::Debug),
+            ("other=debug", DiagnosticLevel::Off),
+            ("other", DiagnosticLevel::Off),
+            ("debug,session=off", DiagnosticLevel::Off),
+            ("session=debug,warn", DiagnosticLevel::Debug),
+            ("other=trace, session = DEBUG", DiagnosticLevel::Debug),
+            ("session=loud", DiagnosticLevel::Off),
+            ("off", DiagnosticLevel::Off),
         ];
         for (asked, expected) in table {
-            assert_eq!(level(asked, "session"), expected, "{asked}");
+            assert_eq!(parse_level(asked, "session"), expected, "{asked}");
         }
     }
 }

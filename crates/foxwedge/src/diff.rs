@@ -1,49 +1,52 @@
 //! What a repair would change, message by message.
 
-use foxwedge_core::{Profile, Question, Wire};
-use foxwedge_dialect::{Reading, read, session::Session, want};
+use foxwedge_core::{CheckOptions, Format, Profile};
+use foxwedge_dialect::{OutlinedDocument, outline_options, read, session::ParsedSession};
 
 use crate::{
-    compact::Told,
-    outcome::place,
-    say::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
-    source::{Body, Document, Source},
+    cli_output::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
+    compact::CompactionResult,
+    outcome::message_path,
+    source::{DocumentBody, InputDocument, ParsedInput},
 };
 
 mod align;
-mod squeeze;
+mod shorten_line;
 
-pub(crate) use align::{Step, align};
-use squeeze::{flat, squeezed};
+pub(crate) use align::{DiffStep, align};
+use shorten_line::{flatten_message, shorten_line};
 
 /// The changes to a target; `None` if there are none.
-pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
+pub(crate) fn of(path: &str, source: &ParsedInput<'_>) -> Option<String> {
     let mut text = String::new();
     for document in &source.documents {
         match &document.body {
-            Body::Wire(reading) => messages(&mut text, document, reading),
-            Body::Session(session) => records(&mut text, source.bytes, document, session),
+            DocumentBody::Wire(reading) => diff_messages(&mut text, document, reading),
+            DocumentBody::Session(session) => {
+                diff_records(&mut text, source.bytes, document, session)
+            }
         }
     }
     if text.is_empty() {
         return None;
     }
-    Some(headed(path, &text))
+    Some(with_header(path, &text))
 }
 
 /// What a repair for a profile changes in a request; nothing, if it is no request we can read.
-pub(crate) fn of_request(source: &str, wire: Wire, profile: Profile) -> String {
+pub(crate) fn of_request(source: &str, wire: Format, profile: Profile) -> String {
     let mut text = String::new();
-    if let Ok(reading) = read(source, wire, want(profile)) {
-        let (patched, repair) = reading.fix(&Question::of(profile));
-        let origins = repair.slots.iter().map(|slot| slot.origin).collect();
-        let change = Change { reading: &reading, fixed: &patched.to_string(), origins, line: "" };
+    if let Ok(reading) = read(source, wire, outline_options(profile)) {
+        let (patched, repair) = reading.fix(&CheckOptions::for_profile(profile));
+        let origins = repair.messages.iter().map(|slot| slot.origin).collect();
+        let change =
+            DocumentChange { reading: &reading, fixed: &patched.to_string(), origins, line: "" };
         change.draw(&mut text, profile);
     }
     text
 }
 
-fn headed(path: &str, text: &str) -> String {
+fn with_header(path: &str, text: &str) -> String {
     let path = clean(path);
     let old = paint(BOLD, format_args!("--- {path}"));
     let new = paint(BOLD, format_args!("+++ {path}"));
@@ -51,20 +54,25 @@ fn headed(path: &str, text: &str) -> String {
 }
 
 /// The changes to a session file: a record is a line.
-fn records(text: &mut String, bytes: &[u8], document: &Document<'_>, session: &Session<'_>) {
-    let (rewritten, repair) = session.fix(&document.question);
+fn diff_records(
+    text: &mut String,
+    bytes: &[u8],
+    document: &InputDocument<'_>,
+    session: &ParsedSession<'_>,
+) {
+    let (rewritten, repair) = session.fix(&document.check_options);
     if repair.is_untouched() {
         return;
     }
-    let (before, after) = (legible([bytes]), legible(rewritten.pieces()));
+    let (before, after) = (to_readable_text([bytes]), to_readable_text(rewritten.pieces()));
     let old: Vec<&str> = before.lines().collect();
     let new: Vec<&str> = after.lines().collect();
     let steps = align(&old, &new, &vec![None; new.len()]);
-    hunks(text, &old, &new, &steps, |first| format!("line {}", first + 1));
+    push_hunks(text, &old, &new, &steps, |first| format!("line {}", first + 1));
 }
 
 /// Bytes as text. What is no text is spelled out: it may be all that a repair changes.
-fn legible<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
+fn to_readable_text<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
     let mut text = String::new();
     for chunk in pieces.into_iter().flat_map(<[u8]>::utf8_chunks) {
         text.push_str(chunk.valid());
@@ -76,29 +84,30 @@ fn legible<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
 }
 
 /// The changes to a conversation.
-fn messages(text: &mut String, document: &Document<'_>, reading: &Reading<'_>) {
-    let (patched, repair) = reading.fix(&document.question);
+fn diff_messages(text: &mut String, document: &InputDocument<'_>, reading: &OutlinedDocument<'_>) {
+    let (patched, repair) = reading.fix(&document.check_options);
     if repair.is_untouched() {
         return;
     }
     let line = document.line.map(|line| format!("line {line}, ")).unwrap_or_default();
-    let origins = repair.slots.iter().map(|slot| slot.origin).collect();
-    let change = Change { reading, fixed: &patched.to_string(), origins, line: &line };
-    change.draw(text, document.question.profile);
+    let origins = repair.messages.iter().map(|slot| slot.origin).collect();
+    let change = DocumentChange { reading, fixed: &patched.to_string(), origins, line: &line };
+    change.draw(text, document.check_options.profile);
 }
 
 /// What a compaction changes; `None` if that is nothing.
-pub(crate) fn between(told: &Told<'_>) -> Option<String> {
+pub(crate) fn of_compaction(told: &CompactionResult<'_>) -> Option<String> {
     let mut text = String::new();
     let origins = told.compacted.messages.iter().map(|line| line.origin).collect();
-    let change = Change { reading: told.reading, fixed: &told.compacted.text, origins, line: "" };
+    let change =
+        DocumentChange { reading: told.reading, fixed: &told.compacted.text, origins, line: "" };
     change.draw(&mut text, told.profile);
-    (!text.is_empty()).then(|| headed(told.path, &text))
+    (!text.is_empty()).then(|| with_header(told.path, &text))
 }
 
 /// A conversation and what it becomes.
-struct Change<'c> {
-    reading: &'c Reading<'c>,
+struct DocumentChange<'c> {
+    reading: &'c OutlinedDocument<'c>,
     fixed: &'c str,
     /// For each new message the old one.
     origins: Vec<Option<usize>>,
@@ -106,14 +115,14 @@ struct Change<'c> {
     line: &'c str,
 }
 
-impl Change<'_> {
+impl DocumentChange<'_> {
     fn draw(self, text: &mut String, profile: Profile) {
-        let Change { reading, fixed, origins, line } = self;
+        let DocumentChange { reading, fixed, origins, line } = self;
         let draft = &reading.draft;
         // Whatever was written, it is shown: a result that cannot be read is shown as a whole.
-        let Ok(after) = read(fixed, draft.wire, want(profile)) else {
-            header(text, &format!("{line}the whole document"));
-            pair(text, &[draft.source], &[fixed]);
+        let Ok(after) = read(fixed, draft.format, outline_options(profile)) else {
+            push_header(text, &format!("{line}the whole document"));
+            push_pair(text, &[draft.source], &[fixed]);
             return;
         };
         let spans = |draft: &foxwedge_core::Draft<'_>| -> Vec<foxwedge_core::Span> {
@@ -121,10 +130,13 @@ impl Change<'_> {
         };
         let old: Vec<&str> = spans(draft).iter().map(|span| span.of(draft.source)).collect();
         let new: Vec<&str> = spans(&after.draft).iter().map(|span| span.of(fixed)).collect();
-        let around = [around(draft.source, reading.frame.list), around(fixed, after.frame.list)];
+        let around = [
+            text_around_messages(draft.source, reading.frame.list),
+            text_around_messages(fixed, after.frame.list),
+        ];
         if around[0] != around[1] {
-            header(text, &format!("{line}around the messages"));
-            pair(text, &[&around[0]], &[&around[1]]);
+            push_header(text, &format!("{line}around the messages"));
+            push_pair(text, &[&around[0]], &[&around[1]]);
         }
         let origins: Vec<Option<usize>> = if origins.len() == new.len() {
             origins
@@ -133,23 +145,25 @@ impl Change<'_> {
             (0..new.len()).map(Some).collect()
         };
         let steps = align(&old, &new, &origins);
-        hunks(text, &old, &new, &steps, |first| format!("{line}{}", place(draft.wire, first)));
+        push_hunks(text, &old, &new, &steps, |first| {
+            format!("{line}{}", message_path(draft.format, first))
+        });
     }
 }
 
 /// What stands around the list of messages.
-fn around(source: &str, list: Option<foxwedge_core::Span>) -> String {
+fn text_around_messages(source: &str, list: Option<foxwedge_core::Span>) -> String {
     let Some(list) = list else { return source.to_owned() };
     let before = source.get(..list.start as usize).unwrap_or_default();
     let behind = source.get(list.end as usize..).unwrap_or_default();
     format!("{before}[…]{behind}").trim().to_owned()
 }
 
-fn hunks(
+fn push_hunks(
     text: &mut String,
     old: &[&str],
     new: &[&str],
-    steps: &[Step],
+    steps: &[DiffStep],
     name: impl Fn(usize) -> String,
 ) {
     let mut at = 0;
@@ -167,42 +181,45 @@ fn hunks(
             }
         }
         let shown = start.saturating_sub(1)..(end + 1).min(steps.len());
-        let first = steps.get(shown.start).map_or(0, Step::old);
-        header(text, &name(first));
-        hunk(text, &steps[shown], old, new);
+        let first = steps.get(shown.start).map_or(0, DiffStep::old_index);
+        push_header(text, &name(first));
+        push_hunk(text, &steps[shown], old, new);
         at = end;
     }
 }
 
-fn hunk(text: &mut String, steps: &[Step], old: &[&str], new: &[&str]) {
+fn push_hunk(text: &mut String, steps: &[DiffStep], old: &[&str], new: &[&str]) {
     let (mut gone, mut come): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for step in steps {
         match *step {
-            Step::Removed(at) => gone.extend(old.get(at)),
-            Step::Added(_, at) => come.extend(new.get(at)),
-            Step::Kept(at) => {
-                pair(text, &std::mem::take(&mut gone), &std::mem::take(&mut come));
+            DiffStep::Removed(at) => gone.extend(old.get(at)),
+            DiffStep::Added(_, at) => come.extend(new.get(at)),
+            DiffStep::Kept(at) => {
+                push_pair(text, &std::mem::take(&mut gone), &std::mem::take(&mut come));
                 let kept = old.get(at).copied().unwrap_or_default();
-                text.push_str(&format!("  {}\n", clean(&squeezed(&flat(kept), None))));
+                text.push_str(&format!(
+                    "  {}\n",
+                    clean(&shorten_line(&flatten_message(kept), None))
+                ));
             }
         }
     }
-    pair(text, &gone, &come);
+    push_pair(text, &gone, &come);
 }
 
-fn header(text: &mut String, what: &str) {
+fn push_header(text: &mut String, what: &str) {
     text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {what} @@"))));
 }
 
 /// Old lines, then new lines. Each is cut so that what differs from its partner stays in sight.
-fn pair(text: &mut String, old: &[&str], new: &[&str]) {
-    let old: Vec<String> = old.iter().map(|message| flat(message)).collect();
-    let new: Vec<String> = new.iter().map(|message| flat(message)).collect();
+fn push_pair(text: &mut String, old: &[&str], new: &[&str]) {
+    let old: Vec<String> = old.iter().map(|message| flatten_message(message)).collect();
+    let new: Vec<String> = new.iter().map(|message| flatten_message(message)).collect();
     let lines = [("-", REMOVED, &old, &new), ("+", ADDED, &new, &old)];
     for (sign, style, mine, others) in lines {
         for (index, message) in mine.iter().enumerate() {
             let other = others.get(index).map(String::as_str);
-            let shown = clean(&squeezed(message, other));
+            let shown = clean(&shorten_line(message, other));
             text.push_str(&format!("{}\n", paint(style, format_args!("{sign} {shown}"))));
         }
     }

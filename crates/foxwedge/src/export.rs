@@ -3,7 +3,7 @@
 //! Pure functions from a history to text. What was said is data here: it can neither leave its
 //! place in the document nor pass for something that we wrote.
 
-mod scene;
+mod export_turns;
 mod visible;
 mod prose;
 mod pretty;
@@ -20,7 +20,7 @@ pub(crate) use redact::redact;
 
 /// What stands above a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Title {
+pub(crate) struct ExportHeader {
     /// The program that held the conversation.
     pub(crate) agent: String,
     /// The session's id.
@@ -41,7 +41,7 @@ pub(crate) struct Title {
     pub(crate) notes: Vec<String>,
 }
 
-impl Title {
+impl ExportHeader {
     /// The facts that are known, with their names.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![("Agent", self.agent.clone()), ("Session", self.session.clone())];

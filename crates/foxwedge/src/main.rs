@@ -7,7 +7,7 @@
 mod cli;
 mod command;
 mod demo;
-mod ask;
+mod check_settings;
 mod nearest;
 mod agents;
 mod target;
@@ -16,9 +16,9 @@ mod tree;
 mod pool;
 mod source;
 mod size_limit;
-mod place;
-mod judge;
-mod mend;
+mod positions;
+mod findings;
+mod repair_plan;
 mod compact;
 mod convert;
 mod disk;
@@ -28,7 +28,7 @@ mod console;
 mod diff;
 mod outcome;
 mod report;
-mod usage;
+mod flag_conflicts;
 mod deliver;
 mod export;
 mod diagnose;
@@ -36,55 +36,55 @@ mod calendar;
 mod preview;
 mod screen;
 mod signals;
-mod say;
+mod cli_output;
 
 use std::process::ExitCode;
 
-use cli::{Cli, Command};
+use cli::{CliCommand, CommandLine};
 
 fn main() -> ExitCode {
     if let Some(command) = foxwedge_tools::launched_command() {
         return foxwedge_tools::launch(&command);
     }
-    let cli = Cli::read();
-    say::set_color(cli.color());
+    let cli = CommandLine::read();
+    cli_output::set_color(cli.color());
     match run(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            say::error(&error);
+            cli_output::print_error(&error);
             ExitCode::from(2)
         }
     }
 }
 
-fn run(command: Command) -> anyhow::Result<ExitCode> {
+fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Check(args) => command::check::run(args),
-        Command::Fix(args) => command::fix::run(args),
-        Command::Compact(args) => command::compact::run(&args),
-        Command::Convert(args) => command::convert::run(*args),
-        Command::Undo(args) => command::undo::run(args),
-        Command::List(args) => command::list::run(args),
-        Command::Show(args) => command::show::run(args),
-        Command::Resume(args) => command::resume::run(args),
-        Command::Export(args) => command::export::run(args),
-        Command::Fork(args) => command::fork::run(args),
-        Command::Follow(args) => command::follow::run(*args),
-        Command::Runs(args) => command::runs::run(*args),
-        Command::Store(args) => command::store::run(*args),
-        Command::Chat(args) => command::chat::run(*args),
-        Command::Serve(args) => command::serve::run(*args),
-        Command::Env(args) => command::env::run(args),
-        Command::Scripted(args) => command::scripted::run(args),
-        Command::Rule(args) => command::rule::run(args),
-        Command::Rules(args) => command::rules::run(args),
-        Command::Explain(args) => command::explain::run(args),
-        Command::Demo(args) => match demo::run(&args) {
+        CliCommand::Check(args) => command::check::run(args),
+        CliCommand::Fix(args) => command::fix::run(args),
+        CliCommand::Compact(args) => command::compact::run(&args),
+        CliCommand::Convert(args) => command::convert::run(*args),
+        CliCommand::Undo(args) => command::undo::run(args),
+        CliCommand::List(args) => command::list::run(args),
+        CliCommand::Show(args) => command::show::run(args),
+        CliCommand::Resume(args) => command::resume::run(args),
+        CliCommand::Export(args) => command::export::run(args),
+        CliCommand::Fork(args) => command::fork::run(args),
+        CliCommand::Follow(args) => command::follow::run(*args),
+        CliCommand::Runs(args) => command::runs::run(*args),
+        CliCommand::Store(args) => command::store::run(*args),
+        CliCommand::Chat(args) => command::chat::run(*args),
+        CliCommand::Serve(args) => command::serve::run(*args),
+        CliCommand::Env(args) => command::env::run(args),
+        CliCommand::Scripted(args) => command::scripted::run(args),
+        CliCommand::Rule(args) => command::rule::run(args),
+        CliCommand::Rules(args) => command::rules::run(args),
+        CliCommand::Explain(args) => command::explain::run(args),
+        CliCommand::Demo(args) => match demo::run(&args) {
             // Whoever listened has heard enough.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
             told => told,
         },
-        Command::Completions(args) => command::completions::run(args),
+        CliCommand::Completions(args) => command::completions::run(args),
     }
 }
 

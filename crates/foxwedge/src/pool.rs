@@ -18,7 +18,7 @@ pub(crate) fn map<T: Sync, R: Send>(
     bar: bool,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    let bar = progress(items.len(), bar);
+    let bar = progress_bar(items.len(), bar);
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(items.len()));
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -45,7 +45,7 @@ pub(crate) fn map<T: Sync, R: Send>(
 }
 
 /// A bar on stderr; none for a few files, in a pipe, or when nobody wants to hear anything.
-fn progress(length: usize, bar: bool) -> ProgressBar {
+fn progress_bar(length: usize, bar: bool) -> ProgressBar {
     if !bar || length < 8 || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

@@ -1,6 +1,6 @@
 //! How a piece of JSON begins, on one line and harmless. Looks at its first bytes only.
 
-use crate::say::is_harmful;
+use crate::cli_output::is_harmful;
 
 /// Keys that hold what a part says.
 const TEXT: [&str; 1] = ["\"text\""];
@@ -9,15 +9,15 @@ const OUTPUT: [&str; 5] = ["\"text\"", "\"output\"", "\"error\"", "\"result\"", 
 
 /// The beginning of a text part: a string, or an object with a text in it.
 pub(crate) fn text(raw: &str, most: usize) -> String {
-    words(raw, &TEXT, most)
+    first_words(raw, &TEXT, most)
 }
 
 /// The beginning of what an answer says.
 pub(crate) fn output(raw: &str, most: usize) -> String {
-    words(raw, &OUTPUT, most)
+    first_words(raw, &OUTPUT, most)
 }
 
-fn words(raw: &str, keys: &[&str], most: usize) -> String {
+fn first_words(raw: &str, keys: &[&str], most: usize) -> String {
     let start = match raw.as_bytes().first() {
         Some(b'"') => Some(1),
         _ => keys.iter().find_map(|key| field(raw, key)),
@@ -63,14 +63,14 @@ fn escape(chars: &mut std::str::Chars<'_>) -> char {
     match chars.next() {
         Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
         Some('u') => {
-            let high = unit(chars);
+            let high = hex_unit(chars);
             let mut code = high;
             if let Some(0xd800..=0xdbff) = high {
                 // The second half stands in an escape of its own.
                 let mut ahead = chars.clone();
                 let low = (ahead.next(), ahead.next()) == (Some('\\'), Some('u'));
                 if let (Some(high), Some(low @ 0xdc00..=0xdfff)) =
-                    (high, if low { unit(&mut ahead) } else { None })
+                    (high, if low { hex_unit(&mut ahead) } else { None })
                 {
                     code = Some(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00));
                     *chars = ahead;
@@ -84,7 +84,7 @@ fn escape(chars: &mut std::str::Chars<'_>) -> char {
 }
 
 /// Four hexadecimal digits.
-fn unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
+fn hex_unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
     let digits: String = chars.by_ref().take(4).collect();
     u32::from_str_radix(&digits, 16).ok()
 }

@@ -7,13 +7,13 @@ use std::{
     io::{self, Write},
 };
 
-use foxwedge_core::{Applicability, Edit, Rule, Severity};
+use foxwedge_core::{Edit, FixApplicability, Rule, Severity};
 
 use crate::{
-    ask::Ask,
+    check_settings::CheckSettings,
     cli::OutputFormat,
-    judge::Look,
-    outcome::{Found, Judged, Outcome, Sitting, Verdict},
+    findings::ReportDetail,
+    outcome::{FileReport, LocatedFinding, SessionRef, TargetOutcome, TargetResult},
 };
 
 pub(crate) mod excerpt;
@@ -28,39 +28,41 @@ mod markdown;
 mod statistics;
 pub(crate) mod summary;
 
-pub(crate) use json::pretty;
-pub(crate) use markdown::cell;
+pub(crate) use json::write_pretty;
+pub(crate) use markdown::escape_cell;
 pub(crate) use row::role_at;
 
 /// What a format needs to know about each finding.
-pub(crate) fn look(format: OutputFormat) -> Look {
+pub(crate) fn required_detail(format: OutputFormat) -> ReportDetail {
     match format {
-        OutputFormat::Full => Look { edits: full::MOST, excerpts: full::MOST },
+        OutputFormat::Full => ReportDetail { edits: full::MAX_DRAWN, excerpts: full::MAX_DRAWN },
         OutputFormat::Json | OutputFormat::JsonLines | OutputFormat::Sarif => {
-            Look { edits: usize::MAX, excerpts: 0 }
+            ReportDetail { edits: usize::MAX, excerpts: 0 }
         }
-        OutputFormat::Concise | OutputFormat::Github | OutputFormat::Markdown => Look::default(),
+        OutputFormat::Concise | OutputFormat::Github | OutputFormat::Markdown => {
+            ReportDetail::default()
+        }
     }
 }
 
 /// Writes all findings in a format; for programs also what repairs did, if there were to be any.
 pub(crate) fn write(
     out: &mut dyn Write,
-    outcomes: &[Outcome],
+    outcomes: &[TargetOutcome],
     format: OutputFormat,
-    ask: &Ask,
+    ask: &CheckSettings,
     repaired: bool,
 ) -> io::Result<()> {
     match format {
         OutputFormat::Full => outcomes.iter().try_for_each(|outcome| match &outcome.result {
-            Verdict::Judged(judged) => {
-                out.write_all(full::draw(&outcome.path, outcome.word(), judged, ask).as_bytes())
-            }
-            Verdict::Skipped | Verdict::Failed(_) => Ok(()),
+            TargetResult::Checked(judged) => out.write_all(
+                full::draw(&outcome.path, outcome.command_name(), judged, ask).as_bytes(),
+            ),
+            TargetResult::Skipped | TargetResult::Failed(_) => Ok(()),
         }),
         OutputFormat::Concise => concise::write(out, outcomes),
-        OutputFormat::Json => json::document(out, outcomes, repaired),
-        OutputFormat::JsonLines => json::lines(out, outcomes, repaired),
+        OutputFormat::Json => json::write_document(out, outcomes, repaired),
+        OutputFormat::JsonLines => json::write_lines(out, outcomes, repaired),
         OutputFormat::Github => github::write(out, outcomes),
         OutputFormat::Sarif => sarif::write(out, outcomes, repaired),
         OutputFormat::Markdown => markdown::write(out, outcomes, ask),
@@ -70,38 +72,38 @@ pub(crate) fn write(
 /// Writes how often each rule was broken.
 pub(crate) fn statistics(
     out: &mut dyn Write,
-    outcomes: &[Outcome],
+    outcomes: &[TargetOutcome],
     format: OutputFormat,
 ) -> io::Result<()> {
     statistics::write(out, outcomes, format)
 }
 
 /// Targets that were read, with their paths.
-fn judged(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Judged)> {
+fn file_reports(outcomes: &[TargetOutcome]) -> impl Iterator<Item = (&str, &FileReport)> {
     outcomes.iter().filter_map(|outcome| match &outcome.result {
-        Verdict::Judged(judged) => Some((outcome.path.as_str(), &**judged)),
-        Verdict::Skipped | Verdict::Failed(_) => None,
+        TargetResult::Checked(judged) => Some((outcome.path.as_str(), &**judged)),
+        TargetResult::Skipped | TargetResult::Failed(_) => None,
     })
 }
 
 /// A finding, where it was found.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct ReportedFinding<'a> {
     path: &'a str,
-    found: &'a Found,
+    located: &'a LocatedFinding,
     /// The session it was found in.
-    session: Option<&'a Sitting>,
+    session: Option<&'a SessionRef>,
     /// What a repair would do about it.
     edits: &'a [Edit],
 }
 
 /// How many findings are counted, but not listed.
-fn unlisted(outcomes: &[Outcome]) -> usize {
-    judged(outcomes).map(|(_, judged)| judged.unlisted()).sum()
+fn unlisted(outcomes: &[TargetOutcome]) -> usize {
+    file_reports(outcomes).map(|(_, judged)| judged.unlisted()).sum()
 }
 
 /// The rules of which not all findings are listed, with how many are not.
-fn unlisted_by_rule(judged: &Judged) -> Vec<(&'static Rule, Severity, usize)> {
+fn unlisted_by_rule(judged: &FileReport) -> Vec<(&'static Rule, Severity, usize)> {
     let mut listed: HashMap<u16, usize> = HashMap::new();
     judged.findings.iter().for_each(|found| {
         *listed.entry(found.finding.rule.code).or_default() += 1;
@@ -121,19 +123,27 @@ fn unlisted_by_rule(judged: &Judged) -> Vec<(&'static Rule, Severity, usize)> {
 }
 
 /// The findings that are listed.
-fn findings(outcomes: &[Outcome]) -> impl Iterator<Item = Seen<'_>> {
-    judged(outcomes).flat_map(|(path, judged)| of_file(path, judged))
+fn findings(outcomes: &[TargetOutcome]) -> impl Iterator<Item = ReportedFinding<'_>> {
+    file_reports(outcomes).flat_map(|(path, judged)| file_findings(path, judged))
 }
 
 /// The findings of one file that are listed.
-fn of_file<'o>(path: &'o str, judged: &'o Judged) -> impl Iterator<Item = Seen<'o>> {
+fn file_findings<'o>(
+    path: &'o str,
+    judged: &'o FileReport,
+) -> impl Iterator<Item = ReportedFinding<'o>> {
     let session = judged.session.as_ref();
-    let seen = move |found| Seen { path, found, session, edits: judged.edits_of(found) };
+    let seen = move |found| ReportedFinding {
+        path,
+        located: found,
+        session,
+        edits: judged.edits_of(found),
+    };
     judged.findings.iter().map(seen)
 }
 
 /// The word for a severity, the same in every format.
-fn level(severity: Severity) -> &'static str {
+fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -142,7 +152,7 @@ fn level(severity: Severity) -> &'static str {
 
 /// How many of something, over all targets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Totals {
+pub(crate) struct ReportTotals {
     pub(crate) files: usize,
     pub(crate) messages: usize,
     pub(crate) findings: usize,
@@ -153,27 +163,27 @@ pub(crate) struct Totals {
     /// Targets, or lines of targets, that could not be read or written.
     pub(crate) failed: usize,
     /// Findings by what can be done about them.
-    pub(crate) safe: usize,
-    pub(crate) bold: usize,
-    pub(crate) none: usize,
+    pub(crate) safe_fixable: usize,
+    pub(crate) unsafe_fixable: usize,
+    pub(crate) unfixable: usize,
     /// Targets that a repair would change or has changed.
     pub(crate) changed: usize,
 }
 
-impl Totals {
-    pub(crate) fn of(outcomes: &[Outcome]) -> Totals {
-        let mut totals = Totals::default();
+impl ReportTotals {
+    pub(crate) fn of(outcomes: &[TargetOutcome]) -> ReportTotals {
+        let mut totals = ReportTotals::default();
         for outcome in outcomes {
             match &outcome.result {
-                Verdict::Skipped => totals.skipped += 1,
-                Verdict::Failed(_) => totals.failed += 1,
-                Verdict::Judged(judged) => totals.add(judged),
+                TargetResult::Skipped => totals.skipped += 1,
+                TargetResult::Failed(_) => totals.failed += 1,
+                TargetResult::Checked(judged) => totals.add(judged),
             }
         }
         totals
     }
 
-    fn add(&mut self, judged: &Judged) {
+    fn add(&mut self, judged: &FileReport) {
         self.files += 1;
         self.messages += judged.messages;
         self.findings += judged.counts.total();
@@ -183,9 +193,9 @@ impl Totals {
         self.changed += usize::from(judged.diff.is_some() || !judged.applied.is_empty());
         for kind in judged.counts.iter() {
             match kind.fix.applicability {
-                Applicability::Safe => self.safe += kind.count,
-                Applicability::Unsafe => self.bold += kind.count,
-                Applicability::None => self.none += kind.count,
+                FixApplicability::Safe => self.safe_fixable += kind.count,
+                FixApplicability::Unsafe => self.unsafe_fixable += kind.count,
+                FixApplicability::None => self.unfixable += kind.count,
             }
         }
     }

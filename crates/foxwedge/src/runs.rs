@@ -3,12 +3,12 @@
 mod clock;
 mod ids;
 mod owner;
-mod place;
-mod trouble;
+mod store_location;
+mod store_errors;
 mod sweep;
 mod open;
 mod log;
-mod pick;
+mod run_lookup;
 mod times;
 mod frames;
 pub(crate) mod draw;
@@ -17,15 +17,15 @@ use std::future::Future;
 
 use anyhow::Context;
 
-pub(crate) use clock::Clock;
-pub(crate) use frames::Frames;
-pub(crate) use ids::{fresh, is_safe, safe};
+pub(crate) use clock::SteadyClock;
+pub(crate) use frames::RunFrameWriter;
+pub(crate) use ids::{is_store_id, new_id, to_store_id};
 pub(crate) use log::{PAGE, replay};
-pub(crate) use open::{Kept, Missing, connect, open};
-pub(crate) use owner::{me, named};
-pub(crate) use pick::{newest, pick};
-pub(crate) use place::{again, asked_for, locate};
-pub(crate) use times::Times;
+pub(crate) use open::{OpenStore, StoreLookup, connect, open};
+pub(crate) use owner::{current_owner, describe_owner};
+pub(crate) use run_lookup::{find_run, newest_run};
+pub(crate) use store_location::{locate, named_store, repeat_store_flag};
+pub(crate) use times::RunTimes;
 
 /// How long a run belongs to whoever runs it without a word from them, in milliseconds.
 pub(crate) const LEASE: u64 = 30_000;

@@ -9,17 +9,17 @@ use anstyle::Style;
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthChar;
 
-use crate::say::{paint, width};
+use crate::cli_output::{paint, width};
 
 /// The columns of the terminal that stdout is; `None` where it is none.
-pub(crate) fn columns() -> Option<usize> {
+pub(crate) fn terminal_columns() -> Option<usize> {
     let (Width(columns), _) = terminal_size_of(std::io::stdout())?;
     // Less is no width to draw in, and some terminals say zero.
     Some(usize::from(columns)).filter(|columns| *columns >= 20)
 }
 
 /// At most so many columns; what is cut shows as an ellipsis.
-pub(crate) fn fit(text: &str, most: usize) -> String {
+pub(crate) fn fit_columns(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
@@ -42,7 +42,7 @@ pub(crate) fn pad(text: &str, least: usize) -> String {
 }
 
 /// A path as people write it: the user's folder is `~`.
-pub(crate) fn tilde(path: &str, home: Option<&Path>) -> String {
+pub(crate) fn abbreviate_home(path: &str, home: Option<&Path>) -> String {
     let below = home.and_then(Path::to_str).and_then(|home| path.strip_prefix(home));
     match below.filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\'])) {
         Some(rest) => format!("~{rest}"),
@@ -52,15 +52,15 @@ pub(crate) fn tilde(path: &str, home: Option<&Path>) -> String {
 
 /// One line of pieces, each in its colour.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Line(Vec<(Style, String)>);
+pub(crate) struct StyledLine(Vec<(Style, String)>);
 
-impl Line {
-    pub(crate) fn new() -> Line {
-        Line::default()
+impl StyledLine {
+    pub(crate) fn new() -> StyledLine {
+        StyledLine::default()
     }
 
     /// Adds a piece.
-    pub(crate) fn with(mut self, style: Style, text: impl Into<String>) -> Line {
+    pub(crate) fn with(mut self, style: Style, text: impl Into<String>) -> StyledLine {
         self.0.push((style, text.into()));
         self
     }
@@ -76,7 +76,7 @@ impl Line {
             if text.is_empty() || left == 0 {
                 continue;
             }
-            let shown = fit(text, left);
+            let shown = fit_columns(text, left);
             left = left.saturating_sub(width(&shown));
             drawn.push_str(&if *style == Style::new() { shown } else { paint(*style, shown) });
         }
@@ -86,7 +86,7 @@ impl Line {
 }
 
 /// A size in bytes, as people say it.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn format_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
         return format!("{bytes} B");
@@ -105,7 +105,7 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// How long ago something was.
-pub(crate) fn age(time: SystemTime, now: SystemTime) -> String {
+pub(crate) fn format_age(time: SystemTime, now: SystemTime) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
@@ -137,14 +137,14 @@ mod tests {
             (5_000_000_000, "5.0 GB"),
         ];
         for (bytes, expected) in sizes {
-            assert_eq!(size(bytes), expected);
+            assert_eq!(format_size(bytes), expected);
         }
         let ages = [(0, "just now"), (61, "1 min ago"), (10_800, "3 h ago"), (172_800, "2 d ago")];
         for (seconds, expected) in ages {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
-            assert_eq!(age(now - Duration::from_secs(seconds), now), expected);
+            assert_eq!(format_age(now - Duration::from_secs(seconds), now), expected);
         }
-        assert_eq!(age(SystemTime::now(), SystemTime::UNIX_EPOCH), "just now");
+        assert_eq!(format_age(SystemTime::now(), SystemTime::UNIX_EPOCH), "just now");
     }
 
     #[test]
@@ -157,18 +157,18 @@ mod tests {
             ("-home-fox", "-home-fox"),
         ];
         for (path, expected) in table {
-            assert_eq!(tilde(path, home), expected);
+            assert_eq!(abbreviate_home(path, home), expected);
         }
-        assert_eq!(tilde("/a", None), "/a");
+        assert_eq!(abbreviate_home("/a", None), "/a");
     }
 
     #[test]
     fn lines_are_cut_by_columns_and_end_in_words() {
-        let line = Line::new().with(Style::new(), "中文 and").with(Style::new(), " more  ");
+        let line = StyledLine::new().with(Style::new(), "中文 and").with(Style::new(), " more  ");
         assert_eq!(line.draw(None), "中文 and more\n");
         assert_eq!(line.draw(Some(6)), "中文 …\n");
         assert_eq!(line.draw(Some(3)), "中…\n");
-        assert_eq!(fit("abc", 3), "abc");
-        assert_eq!(fit("abcd", 3), "ab…");
+        assert_eq!(fit_columns("abc", 3), "abc");
+        assert_eq!(fit_columns("abcd", 3), "ab…");
     }
 }

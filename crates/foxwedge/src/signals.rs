@@ -2,17 +2,17 @@
 
 /// Hears when somebody asks.
 #[cfg(unix)]
-pub(crate) struct Signals {
+pub(crate) struct ProcessSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Signals {
+impl ProcessSignals {
     /// Listens from now on: a signal does not end the program any more.
-    pub(crate) fn listen() -> std::io::Result<Signals> {
+    pub(crate) fn listen() -> std::io::Result<ProcessSignals> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
+        Ok(ProcessSignals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
@@ -29,13 +29,13 @@ impl Signals {
 
 /// Hears when somebody asks.
 #[cfg(not(unix))]
-pub(crate) struct Signals;
+pub(crate) struct ProcessSignals;
 
 #[cfg(not(unix))]
-impl Signals {
+impl ProcessSignals {
     /// Listens from now on.
-    pub(crate) fn listen() -> std::io::Result<Signals> {
-        Ok(Signals)
+    pub(crate) fn listen() -> std::io::Result<ProcessSignals> {
+        Ok(ProcessSignals)
     }
 
     /// Waits until somebody asks, or asks again.

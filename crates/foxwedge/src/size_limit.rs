@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::say::{Trouble, clean};
+use crate::cli_output::{CliError, clean};
 
 /// The variable that raises or lowers the limit: bytes, or a number with `K`, `M` or `G`.
 pub(crate) const VARIABLE: &str = "FOXWEDGE_MAX_INPUT";
@@ -18,7 +18,7 @@ const LARGEST: u64 = 1 << 30;
 const ALL: u64 = u32::MAX as u64;
 
 /// Bytes that are read of one file or stream.
-pub(crate) fn largest() -> u64 {
+pub(crate) fn max_input_size() -> u64 {
     let said = std::env::var(VARIABLE).ok();
     said.as_deref().and_then(parse).map_or(LARGEST, |said| said.min(ALL))
 }
@@ -40,19 +40,19 @@ pub(crate) fn check(bytes: u64) -> anyhow::Result<()> {
     if bytes > ALL {
         bail!("{bytes} bytes are more than the four gigabytes we read");
     }
-    let most = largest();
+    let most = max_input_size();
     if bytes > most {
-        bail!(too_large(most));
+        bail!(too_large_error(most));
     }
     Ok(())
 }
 
-fn too_large(most: u64) -> Trouble {
+fn too_large_error(most: u64) -> CliError {
     let most = match most {
         most if most % (1 << 20) == 0 => format!("{} MiB", most >> 20),
         most => format!("{most} bytes"),
     };
-    Trouble::new(format!("it has more than {most}, and no more is read"))
+    CliError::new(format!("it has more than {most}, and no more is read"))
         .help(format!("nothing was changed; `{VARIABLE}=4G` reads up to four gigabytes"))
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn check_kind(path: &Path, metadata: &Metadata) -> anyhow::Result<()>
         return Ok(());
     }
     bail!(
-        Trouble::new("this is no regular file")
+        CliError::new("this is no regular file")
             .help("pipes and devices are read from stdin: `… | foxwedge check -`")
     )
 }
@@ -104,19 +104,19 @@ pub(crate) fn read_stdin() -> anyhow::Result<Vec<u8>> {
 }
 
 fn read_all(reader: impl Read, size: usize) -> anyhow::Result<Vec<u8>> {
-    let most = largest();
+    let most = max_input_size();
     let mut content = Vec::with_capacity(size);
     reader.take(most + 1).read_to_end(&mut content)?;
     if content.len() as u64 > most {
-        bail!(too_large(most));
+        bail!(too_large_error(most));
     }
     Ok(content)
 }
 
 /// What to say about a file, with its name before it.
-pub(crate) fn named(path: &Path, error: anyhow::Error) -> anyhow::Error {
+pub(crate) fn with_path(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let shown = clean(&path.to_string_lossy());
-    match error.downcast::<Trouble>() {
+    match error.downcast::<CliError>() {
         Ok(trouble) => trouble.about(&shown).into(),
         Err(error) => error.context(shown),
     }

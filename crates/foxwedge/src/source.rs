@@ -2,185 +2,193 @@
 
 use std::{path::Path, sync::Arc};
 
-use foxwedge_core::Question;
+use foxwedge_core::CheckOptions;
 use foxwedge_dialect::{
-    Confidence, Detection, ReadError, Reading, detect, position, read,
-    session::{Session, Text},
-    want,
+    DetectionConfidence, FormatDetection, OutlinedDocument, ReadError, detect, outline_options,
+    position, read,
+    session::{ParsedSession, SessionText},
 };
 
 use crate::{
-    ask::Ask,
-    cli::Format,
-    outcome::Failure,
-    place::positions,
-    say::{clean, cut},
+    check_settings::CheckSettings,
+    cli::InputFormat,
+    cli_output::{clean, cut},
+    outcome::TargetFailure,
+    positions::positions,
 };
 
 mod document;
-mod packed;
+mod compression;
 mod session;
-mod stranger;
+mod unrecognized;
 
-pub(crate) use document::{Body, Document};
-pub(crate) use packed::{Packing, unpacked, unpacked_within};
-pub(crate) use session::{labels, sitting};
+pub(crate) use compression::{FileCompression, decompress, decompress_within};
+pub(crate) use document::{DocumentBody, InputDocument};
+pub(crate) use session::{format_rule_counts, identify_session};
 
 /// How a target is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct InputHint {
     /// Its name says that each line is a document.
-    pub(crate) lines: bool,
+    pub(crate) is_json_lines: bool,
     /// It was found in a folder: it may be anything.
-    pub(crate) walked: bool,
+    pub(crate) from_folder: bool,
 }
 
-impl Manner {
+impl InputHint {
     /// How a file is looked at, by its name.
-    pub(crate) fn of_file(path: &Path, walked: bool) -> Manner {
+    pub(crate) fn of_file(path: &Path, walked: bool) -> InputHint {
         let named = |path: &Path, wanted: &str| {
             path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
         };
         let packed = named(path, "zst");
         let lines = named(path, "jsonl") || packed && named(&path.with_extension(""), "jsonl");
-        Manner { lines, walked }
+        InputHint { is_json_lines: lines, from_folder: walked }
     }
 }
 
 /// The documents of one target.
-pub(crate) struct Source<'a> {
+pub(crate) struct ParsedInput<'a> {
     /// The whole text, without a byte-order mark. Damaged bytes of a session are mended here.
     pub(crate) text: &'a str,
     /// The bytes it stands for.
     pub(crate) bytes: &'a [u8],
-    pub(crate) documents: Vec<Document<'a>>,
+    pub(crate) documents: Vec<InputDocument<'a>>,
     /// Lines that could not be read.
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<TargetFailure>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ParsedInput<'a> {
     /// The session, if the target is the file of one.
-    pub(crate) fn session(&self) -> Option<&Session<'a>> {
+    pub(crate) fn session(&self) -> Option<&ParsedSession<'a>> {
         self.documents.iter().find_map(|document| match &document.body {
-            Body::Session(session) => Some(&**session),
-            Body::Wire(_) => None,
+            DocumentBody::Session(session) => Some(&**session),
+            DocumentBody::Wire(_) => None,
         })
     }
 }
 
 /// Why there are no documents.
-pub(crate) enum Closed {
+pub(crate) enum InputRejection {
     /// It is no conversation, and nobody said it were.
     Skipped,
-    Failed(Failure),
+    Failed(TargetFailure),
 }
 
-impl From<Failure> for Closed {
-    fn from(failure: Failure) -> Closed {
-        Closed::Failed(failure)
+impl From<TargetFailure> for InputRejection {
+    fn from(failure: TargetFailure) -> InputRejection {
+        InputRejection::Failed(failure)
     }
 }
 
 /// Makes unpacked bytes readable.
-pub(crate) fn text(bytes: &[u8]) -> Result<Text<'_>, Failure> {
+pub(crate) fn decode_text(bytes: &[u8]) -> Result<SessionText<'_>, TargetFailure> {
     if bytes.starts_with(b"SQLite format 3\0") {
-        return Err(Failure::new("this is an SQLite database, not a conversation")
+        return Err(TargetFailure::new("this is an SQLite database, not a conversation")
             .help("agents that keep their sessions in a database are not supported yet"));
     }
-    foxwedge_dialect::session::text(bytes).map_err(|error| Failure::new(sentence(&error)))
+    foxwedge_dialect::session::readable_text(bytes)
+        .map_err(|error| TargetFailure::new(describe_read_error(&error)))
 }
 
 /// Reads all documents of a target.
-pub(crate) fn open<'a>(
-    text: &'a Text<'_>,
-    manner: Manner,
-    ask: &Ask,
-) -> Result<Source<'a>, Closed> {
-    match session::open(text, ask)? {
+pub(crate) fn parse_input<'a>(
+    text: &'a SessionText<'_>,
+    manner: InputHint,
+    ask: &CheckSettings,
+) -> Result<ParsedInput<'a>, InputRejection> {
+    match session::parse_session(text, ask)? {
         Some(source) => Ok(source),
-        None => conversations(text.bytes(), manner, ask),
+        None => parse_conversations(text.bytes(), manner, ask),
     }
 }
 
 /// Reads what a provider would be sent.
-fn conversations<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Source<'a>, Closed> {
-    let text = foxwedge_dialect::text(bytes).map_err(|error| not_text(bytes, &error, manner))?;
-    let lines = is_lines(text, manner.lines);
+fn parse_conversations<'a>(
+    bytes: &'a [u8],
+    manner: InputHint,
+    ask: &CheckSettings,
+) -> Result<ParsedInput<'a>, InputRejection> {
+    let text =
+        foxwedge_dialect::text(bytes).map_err(|error| not_text_rejection(bytes, &error, manner))?;
+    let lines = is_lines(text, manner.is_json_lines);
     let pieces = if lines { split(text) } else { vec![(0, text)] };
-    let detected = detections(&pieces, ask);
+    let detected = detect_formats(&pieces, ask);
     if detected.iter().all(Option::is_none) {
-        return Err(if manner.walked {
-            Closed::Skipped
+        return Err(if manner.from_folder {
+            InputRejection::Skipped
         } else {
-            Closed::Failed(stranger::explain(text, lines))
+            InputRejection::Failed(unrecognized::explain(text, lines))
         });
     }
     let mut source =
-        Source { text, bytes, documents: Vec::new(), failures: Vec::new(), notes: Vec::new() };
+        ParsedInput { text, bytes, documents: Vec::new(), failures: Vec::new(), notes: Vec::new() };
     let mut failed = Vec::new();
     for (number, ((base, piece), detection)) in pieces.into_iter().zip(detected).enumerate() {
         let Some(detection) = detection else {
-            if manner.walked {
+            if manner.from_folder {
                 continue;
             }
             failed.push((base, "no conversation: there is no list of messages".to_owned()));
             continue;
         };
-        let question = ask.question(detection.wire);
-        match read(piece, detection.wire, want(question.profile)) {
-            Ok(reading) if manner.walked && !is_conversation(&reading) => {}
+        let question = ask.options_for_format(detection.wire);
+        match read(piece, detection.wire, outline_options(question.profile)) {
+            Ok(reading) if manner.from_folder && !is_conversation(&reading) => {}
             Ok(reading) => {
-                note(&mut source.notes, number, &detection, ask, &question);
-                let body = Body::Wire(Arc::new(reading));
-                source.documents.push(Document {
-                    base,
+                push_notes(&mut source.notes, number, &detection, ask, &question);
+                let body = DocumentBody::Wire(Arc::new(reading));
+                source.documents.push(InputDocument {
+                    offset: base,
                     line: None,
                     body,
-                    question,
-                    coped: Vec::new(),
+                    check_options: question,
+                    tolerated: Vec::new(),
                 });
             }
-            Err(error) if manner.walked && !is_inside(&error, piece) => {}
-            Err(error) => failed.push((base + error.at(), sentence(&error))),
+            Err(error) if manner.from_folder && !is_inside(&error, piece) => {}
+            Err(error) => failed.push((base + error.at(), describe_read_error(&error))),
         }
     }
     if source.documents.is_empty() && failed.is_empty() {
-        return Err(Closed::Skipped);
+        return Err(InputRejection::Skipped);
     }
-    locate(&mut source, failed, lines);
+    assign_positions(&mut source, failed, lines);
     if source.documents.is_empty()
         && source.failures.len() == 1
         && let Some(failure) = source.failures.pop()
     {
-        return Err(Closed::Failed(stranger::with_help(failure, text)));
+        return Err(InputRejection::Failed(unrecognized::with_help(failure, text)));
     }
     Ok(source)
 }
 
 /// Line numbers for documents and failures, in one pass.
-fn locate(source: &mut Source<'_>, failed: Vec<(usize, String)>, lines: bool) {
-    let bases = source.documents.iter().map(|document| document.base);
+fn assign_positions(source: &mut ParsedInput<'_>, failed: Vec<(usize, String)>, lines: bool) {
+    let bases = source.documents.iter().map(|document| document.offset);
     let offsets: Vec<usize> = bases.chain(failed.iter().map(|(at, _)| *at)).collect();
     let mut found = positions(source.text, &offsets).into_iter();
     for (document, position) in source.documents.iter_mut().zip(found.by_ref()) {
         document.line = lines.then_some(position.line);
     }
     for ((_, message), position) in failed.into_iter().zip(found) {
-        source.failures.push(Failure::new(message).at(position));
+        source.failures.push(TargetFailure::new(message).at(position));
     }
 }
 
-fn not_text(bytes: &[u8], error: &ReadError, manner: Manner) -> Closed {
-    if manner.walked {
-        return Closed::Skipped;
+fn not_text_rejection(bytes: &[u8], error: &ReadError, manner: InputHint) -> InputRejection {
+    if manner.from_folder {
+        return InputRejection::Skipped;
     }
-    Closed::Failed(Failure::new(sentence(error)).at(position(bytes, error.at())))
+    InputRejection::Failed(
+        TargetFailure::new(describe_read_error(error)).at(position(bytes, error.at())),
+    )
 }
 
 /// What a reader says, fit to be shown: it may quote a key of the input.
-fn sentence(error: &ReadError) -> String {
+fn describe_read_error(error: &ReadError) -> String {
     cut(&clean(&error.to_string()), 200)
 }
 
@@ -212,12 +220,14 @@ fn split(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// The format of each document. A guess takes the word of a neighbour that is sure.
-fn detections(pieces: &[(usize, &str)], ask: &Ask) -> Vec<Option<Detection>> {
-    if let Some(Format::Wire(wire)) = ask.format() {
-        let named = Detection { wire, confidence: Confidence::Certain, reason: "--format" };
+fn detect_formats(pieces: &[(usize, &str)], ask: &CheckSettings) -> Vec<Option<FormatDetection>> {
+    if let Some(InputFormat::Wire(wire)) = ask.format() {
+        let named =
+            FormatDetection { wire, confidence: DetectionConfidence::Certain, reason: "--format" };
         return vec![Some(named); pieces.len()];
     }
-    let mut found: Vec<Option<Detection>> = pieces.iter().map(|(_, piece)| detect(piece)).collect();
+    let mut found: Vec<Option<FormatDetection>> =
+        pieces.iter().map(|(_, piece)| detect(piece)).collect();
     let best = found
         .iter()
         .flatten()
@@ -225,7 +235,7 @@ fn detections(pieces: &[(usize, &str)], ask: &Ask) -> Vec<Option<Detection>> {
         .reduce(|best, other| if other.confidence > best.confidence { other } else { best });
     if let Some(best) = best {
         for detection in found.iter_mut().flatten() {
-            if detection.confidence == Confidence::Guess {
+            if detection.confidence == DetectionConfidence::Guess {
                 *detection = best;
             }
         }
@@ -234,13 +244,16 @@ fn detections(pieces: &[(usize, &str)], ask: &Ask) -> Vec<Option<Detection>> {
 }
 
 /// Whether something found in a folder is a conversation at all, and not a file with a list in it.
-fn is_conversation(reading: &Reading<'_>) -> bool {
-    use foxwedge_core::{Kind, Role};
+fn is_conversation(reading: &OutlinedDocument<'_>) -> bool {
+    use foxwedge_core::{PartKind, Role};
     let draft = &reading.draft;
     let spoken = |role: Role| !matches!(role, Role::Unknown | Role::Neutral);
     reading.frame.list.is_some()
         && (draft.messages.iter().any(|message| spoken(message.role))
-            || draft.parts.iter().any(|part| matches!(part.kind, Kind::Call(_) | Kind::Answer(_)))
+            || draft
+                .parts
+                .iter()
+                .any(|part| matches!(part.kind, PartKind::Call(_) | PartKind::Answer(_)))
             || draft.messages.is_empty() && draft.body.model.is_some())
 }
 
@@ -251,14 +264,14 @@ fn is_inside(error: &ReadError, piece: &str) -> bool {
         && ["\"role\"", "\"call_id\""].iter().any(|key| before.contains(key))
 }
 
-fn note(
+fn push_notes(
     notes: &mut Vec<String>,
     number: usize,
-    detection: &Detection,
-    ask: &Ask,
-    question: &Question,
+    detection: &FormatDetection,
+    ask: &CheckSettings,
+    question: &CheckOptions,
 ) {
-    if detection.confidence == Confidence::Guess && number == 0 {
+    if detection.confidence == DetectionConfidence::Guess && number == 0 {
         notes.push(format!(
             "read as {}, which is a guess from {}; --format names another",
             detection.wire.name(),
@@ -266,14 +279,14 @@ fn note(
         ));
     }
     if number == 0 {
-        notes.extend(idle(ask, question));
+        notes.extend(no_rules_note(ask, question));
     }
 }
 
 /// Says so if there is nothing to look for.
-fn idle(ask: &Ask, question: &Question) -> Option<String> {
+fn no_rules_note(ask: &CheckSettings, question: &CheckOptions) -> Option<String> {
     let profile = question.profile;
-    ask.idle(profile)
+    ask.selects_no_rule(profile)
         .then(|| format!("none of the selected rules applies to the profile {}", profile.name()))
 }
 

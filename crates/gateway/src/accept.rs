@@ -4,8 +4,8 @@
 //! A loop of our own, because every one of these limits has to hold before a request is there.
 
 mod connection;
-mod pulse;
-mod seats;
+mod timers;
+mod connection_limit;
 mod socket;
 
 use std::{
@@ -23,8 +23,8 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_engine::{
-    config::{Limits, Times},
-    meter::{Meter, Refusal},
+    config::{GatewayLimits, GatewayTimeouts},
+    metrics::{ConnectionRefusal, Metrics},
 };
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -35,12 +35,12 @@ use tokio::{
     time::Instant,
 };
 
-use connection::Connection;
-use seats::Seats;
+use connection::ClientConnection;
+use connection_limit::ConnectionLimit;
 
 /// What a client may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rules {
+pub struct ConnectionRules {
     /// Connections in all.
     pub connections: usize,
     /// Connections from one address; loopback is not counted.
@@ -57,10 +57,10 @@ pub struct Rules {
     pub drain: Duration,
 }
 
-impl Rules {
+impl ConnectionRules {
     /// Those of a configuration.
-    pub fn of(limits: &Limits, times: &Times) -> Rules {
-        Rules {
+    pub fn from_config(limits: &GatewayLimits, times: &GatewayTimeouts) -> ConnectionRules {
+        ConnectionRules {
             connections: limits.connections,
             per_address: limits.per_address,
             head_bytes: limits.head,
@@ -74,7 +74,7 @@ impl Rules {
 
 /// The two ends of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Peer {
+pub struct ConnectionAddresses {
     /// Where the client is.
     pub remote: SocketAddr,
     /// Where it came to.
@@ -83,7 +83,7 @@ pub struct Peer {
 
 /// What happened to the requests that were at work when it was time to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Served {
+pub struct DrainReport {
     /// They came to their end.
     pub finished: usize,
     /// They took too long and were cut.
@@ -94,23 +94,23 @@ pub struct Served {
 /// started here is over when it returns.
 pub async fn accept<F, R, B>(
     listener: TcpListener,
-    rules: Rules,
-    meter: Meter,
+    rules: ConnectionRules,
+    meter: Metrics,
     answer: F,
     stop: impl Future<Output = ()>,
-) -> Served
+) -> DrainReport
 where
-    F: Fn(Request<Incoming>, Peer) -> R + Clone + Send + 'static,
+    F: Fn(Request<Incoming>, ConnectionAddresses) -> R + Clone + Send + 'static,
     R: Future<Output = Response<B>> + Send + 'static,
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let seats = Arc::new(Seats::new(rules.connections, rules.per_address));
+    let seats = Arc::new(ConnectionLimit::new(rules.connections, rules.per_address));
     let at_work = Arc::new(AtomicUsize::new(0));
     let (stopping, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut stop = pin!(stop);
-    let mut pause = Pause::default();
+    let mut pause = AcceptBackoff::default();
     loop {
         let socket = tokio::select! {
             biased;
@@ -122,31 +122,31 @@ where
         let (socket, remote) = match socket {
             Ok(taken) => taken,
             Err(error) => {
-                meter.refused(Refusal::Accept);
+                meter.count_refused(ConnectionRefusal::Accept);
                 tokio::select! {
                     () = &mut stop => break,
-                    () = pause.after(&error) => continue,
+                    () = pause.wait_after(&error) => continue,
                 }
             }
         };
-        pause = Pause::default();
+        pause = AcceptBackoff::default();
         // A connection without a seat is closed by dropping it.
-        let (seat, peer) = match (seats.take(remote.ip()), peer(&socket, remote)) {
+        let (seat, peer) = match (seats.take(remote.ip()), connection_addresses(&socket, remote)) {
             (Ok(seat), Ok(peer)) => (seat, peer),
             (Err(refusal), _) => {
-                meter.refused(refusal);
+                meter.count_refused(refusal);
                 continue;
             }
             (_, Err(_)) => continue,
         };
-        let connection = Connection {
+        let connection = ClientConnection {
             rules,
             peer,
             answer: answer.clone(),
             at_work: at_work.clone(),
             stopped: stopped.clone(),
         };
-        let metered = meter.connection();
+        let metered = meter.track_connection();
         tasks.spawn(async move {
             connection.run(socket).await;
             drop((seat, metered));
@@ -161,22 +161,22 @@ where
     let _ = tokio::time::timeout_at(deadline, everything).await;
     let cut = at_work.load(Ordering::Relaxed);
     tasks.shutdown().await;
-    Served { finished: before.saturating_sub(cut), cut }
+    DrainReport { finished: before.saturating_sub(cut), cut }
 }
 
 /// Small pieces go out at once; nobody waits for them to be worth a packet.
-fn peer(socket: &TcpStream, remote: SocketAddr) -> io::Result<Peer> {
+fn connection_addresses(socket: &TcpStream, remote: SocketAddr) -> io::Result<ConnectionAddresses> {
     socket.set_nodelay(true)?;
-    Ok(Peer { remote, local: socket.local_addr()? })
+    Ok(ConnectionAddresses { remote, local: socket.local_addr()? })
 }
 
 /// What to do about a connection that cannot be taken: without file descriptors the next try
 /// fails just as fast.
 #[derive(Default)]
-struct Pause(u32);
+struct AcceptBackoff(u32);
 
-impl Pause {
-    async fn after(&mut self, error: &io::Error) {
+impl AcceptBackoff {
+    async fn wait_after(&mut self, error: &io::Error) {
         match error.kind() {
             io::ErrorKind::ConnectionAborted
             | io::ErrorKind::ConnectionReset
@@ -202,8 +202,11 @@ mod tests {
         let client = TcpStream::connect(address).await.expect("somebody listens");
         let (socket, remote) = listener.accept().await.expect("somebody came");
         assert!(!socket.nodelay().expect("an option"));
-        let peer = peer(&socket, remote).expect("two addresses");
+        let peer = connection_addresses(&socket, remote).expect("two addresses");
         assert!(socket.nodelay().expect("an option"));
-        assert_eq!(peer, Peer { remote: client.local_addr().expect("one"), local: address });
+        assert_eq!(
+            peer,
+            ConnectionAddresses { remote: client.local_addr().expect("one"), local: address }
+        );
     }
 }

@@ -5,27 +5,27 @@
 //! from (`Origin`) have to be ours. What a token opens stands in our record of it; nothing a
 //! client says about itself counts.
 
-mod foreign;
+mod upstream_headers;
 mod host;
 mod token;
 
 use foxwedge_engine::{
-    Caller, Fault,
-    config::{Access, Scope},
+    ApiError, RequestCaller,
+    config::{AccessConfig, TokenScope},
 };
 use http::{HeaderMap, HeaderValue, header, request::Parts};
 
-use crate::{Peer, error};
+use crate::{ConnectionAddresses, error};
 
-pub(crate) use foreign::foreign;
+pub(crate) use upstream_headers::reject_upstream_headers;
 
 /// Somebody who may be here.
 #[derive(Clone, Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct Principal {
     /// Who asks, for the engine.
-    pub(crate) caller: Caller,
+    pub(crate) caller: RequestCaller,
     /// What the token opens.
-    pub(crate) scope: Scope,
+    pub(crate) scope: TokenScope,
 }
 
 /// Whether the request may be here at all, whoever sends it. Returns the origin of a web page that
@@ -33,19 +33,19 @@ pub(crate) struct Visitor {
 ///
 /// # Errors
 /// If the name or the origin is not one of ours.
-pub(crate) fn door(
-    access: &Access,
+pub(crate) fn check_origin(
+    access: &AccessConfig,
     parts: &Parts,
-    peer: Peer,
-) -> Result<Option<HeaderValue>, Fault> {
+    peer: ConnectionAddresses,
+) -> Result<Option<HeaderValue>, ApiError> {
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
         return Err(error::bad_request("a request has one `Host`"));
     };
     let host = host.to_str().map_err(|_| error::bad_host())?;
     let named = parts.uri.authority().map(|authority| authority.as_str());
-    if !host::is_ours(access, host, peer)
-        || named.is_some_and(|name| !host::is_ours(access, name, peer))
+    if !host::is_allowed(access, host, peer)
+        || named.is_some_and(|name| !host::is_allowed(access, name, peer))
     {
         return Err(error::bad_host());
     }
@@ -64,7 +64,7 @@ pub(crate) fn door(
 
 /// Whether a request surely comes from this very machine: over loopback, to a loopback name, and
 /// not passed on by somebody.
-pub(crate) fn is_local(headers: &HeaderMap, peer: Peer) -> bool {
+pub(crate) fn is_local(headers: &HeaderMap, peer: ConnectionAddresses) -> bool {
     const PASSED_ON: [&str; 5] =
         ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
@@ -77,9 +77,12 @@ pub(crate) fn is_local(headers: &HeaderMap, peer: Peer) -> bool {
 ///
 /// # Errors
 /// If there is no valid token.
-pub(crate) fn visitor(access: &Access, headers: &mut HeaderMap) -> Result<Visitor, Fault> {
-    let keys = token::Keys::take(headers);
-    token::visitor(access, keys).ok_or_else(error::bad_token)
+pub(crate) fn authenticate(
+    access: &AccessConfig,
+    headers: &mut HeaderMap,
+) -> Result<Principal, ApiError> {
+    let keys = token::RequestKeys::take(headers);
+    token::find_principal(access, keys).ok_or_else(error::bad_token)
 }
 
 #[cfg(test)]
@@ -88,8 +91,8 @@ mod tests {
 
     use super::*;
 
-    fn access() -> Access {
-        Access {
+    fn access() -> AccessConfig {
+        AccessConfig {
             tokens: Vec::new(),
             hosts: vec!["gate.example".into()],
             origins: vec!["https://app.example".into()],
@@ -102,11 +105,11 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        let peer = Peer {
+        let peer = ConnectionAddresses {
             remote: "192.0.2.9:1234".parse().expect("an address"),
             local: "192.0.2.1:4177".parse().expect("an address"),
         };
-        door(&access(), &parts, peer).map_err(|fault| fault.kind.status().as_u16())
+        check_origin(&access(), &parts, peer).map_err(|fault| fault.kind.status().as_u16())
     }
 
     #[test]

@@ -1,49 +1,49 @@
 //! Sessions, runs and repairs over HTTP. Everybody sees his own, and an administrator everything:
 //! what belongs to somebody else is as if it were not there.
 
-mod ask;
+mod lookup;
 pub(crate) mod shape;
 mod lists;
-mod one;
+mod details;
 mod events;
 mod follow;
 mod stop;
-pub(crate) mod answered;
+pub(crate) mod decisions;
 mod answers;
 mod repairs;
 mod openapi;
 #[cfg(test)]
 mod tests;
 
-use foxwedge_core::Wire;
-use foxwedge_engine::{Fault, Kind};
+use foxwedge_core::Format;
+use foxwedge_engine::{ApiError, ApiErrorKind};
 use foxwedge_store::StoreError;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::{
-    Reply, error,
-    outgoing::{JSON, Outgoing},
-    routes::Call,
-    serve::App,
+    HttpReply, error,
+    response_body::{JSON, ResponseBody},
+    routes::ApiRequest,
+    serve::GatewayState,
 };
 
-pub(crate) use ask::is_id;
+pub(crate) use lookup::is_id;
 pub(crate) use openapi::openapi;
 
 /// Answers a request for one of our own things; `None` if there is no such thing.
-pub(crate) async fn route(app: &App, call: Call<'_>) -> Option<Reply> {
-    let place = Place::find(call.path)?;
-    let reply = match place.allows(call.method) {
+pub(crate) async fn route(app: &GatewayState, call: ApiRequest<'_>) -> Option<HttpReply> {
+    let place = ApiRoute::find(call.path)?;
+    let reply = match place.check_method(call.method) {
         Ok(()) => answer(app, &call, place).await,
         Err(fault) => Err(fault),
     };
-    Some(reply.unwrap_or_else(|fault| error::reply(&fault, Wire::OpenaiChat, call.id)))
+    Some(reply.unwrap_or_else(|fault| error::reply(&fault, Format::OpenaiChat, call.id)))
 }
 
 /// One of our own things.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place<'p> {
+enum ApiRoute<'p> {
     Sessions,
     Session(&'p str),
     Runs,
@@ -55,85 +55,94 @@ enum Place<'p> {
     Repair(&'p str),
 }
 
-impl<'p> Place<'p> {
-    fn find(path: &'p str) -> Option<Place<'p>> {
+impl<'p> ApiRoute<'p> {
+    fn find(path: &'p str) -> Option<ApiRoute<'p>> {
         let mut parts = path.strip_prefix("/v1/")?.split('/');
         let place = match (parts.next()?, parts.next(), parts.next()) {
-            ("sessions", None, None) => Place::Sessions,
-            ("sessions", Some(id), None) => Place::Session(id),
-            ("runs", None, None) => Place::Runs,
-            ("runs", Some(id), None) => Place::Run(id),
-            ("runs", Some(id), Some("events")) => Place::Events(id),
-            ("runs", Some(id), Some("stop")) => Place::Stop(id),
-            ("runs", Some(id), Some("answers")) => Place::Answers(id),
-            ("repairs", None, None) => Place::Repairs,
-            ("repairs", Some(id), None) => Place::Repair(id),
+            ("sessions", None, None) => ApiRoute::Sessions,
+            ("sessions", Some(id), None) => ApiRoute::Session(id),
+            ("runs", None, None) => ApiRoute::Runs,
+            ("runs", Some(id), None) => ApiRoute::Run(id),
+            ("runs", Some(id), Some("events")) => ApiRoute::Events(id),
+            ("runs", Some(id), Some("stop")) => ApiRoute::Stop(id),
+            ("runs", Some(id), Some("answers")) => ApiRoute::Answers(id),
+            ("repairs", None, None) => ApiRoute::Repairs,
+            ("repairs", Some(id), None) => ApiRoute::Repair(id),
             _ => return None,
         };
         parts.next().is_none().then_some(place)
     }
 
-    fn allows(self, method: &Method) -> Result<(), Fault> {
+    fn check_method(self, method: &Method) -> Result<(), ApiError> {
         match (self, method) {
-            (Place::Stop(_), &Method::POST) => Ok(()),
-            (Place::Stop(_), _) => Err(error::method("POST")),
-            (Place::Answers(_), &Method::GET | &Method::HEAD | &Method::POST) => Ok(()),
-            (Place::Answers(_), _) => Err(error::method("GET and POST")),
+            (ApiRoute::Stop(_), &Method::POST) => Ok(()),
+            (ApiRoute::Stop(_), _) => Err(error::method_not_allowed("POST")),
+            (ApiRoute::Answers(_), &Method::GET | &Method::HEAD | &Method::POST) => Ok(()),
+            (ApiRoute::Answers(_), _) => Err(error::method_not_allowed("GET and POST")),
             (
-                Place::Sessions
-                | Place::Session(_)
-                | Place::Runs
-                | Place::Run(_)
-                | Place::Events(_)
-                | Place::Repairs
-                | Place::Repair(_),
+                ApiRoute::Sessions
+                | ApiRoute::Session(_)
+                | ApiRoute::Runs
+                | ApiRoute::Run(_)
+                | ApiRoute::Events(_)
+                | ApiRoute::Repairs
+                | ApiRoute::Repair(_),
                 &Method::GET | &Method::HEAD,
             ) => Ok(()),
-            (_, _) => Err(error::method("GET")),
+            (_, _) => Err(error::method_not_allowed("GET")),
         }
     }
 }
 
-async fn answer(app: &App, call: &Call<'_>, place: Place<'_>) -> Result<Reply, Fault> {
+async fn answer(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    place: ApiRoute<'_>,
+) -> Result<HttpReply, ApiError> {
     match place {
-        Place::Sessions => lists::sessions(app, call).await,
-        Place::Session(id) => one::session(app, call, id).await,
-        Place::Runs => lists::runs(app, call).await,
-        Place::Run(id) => one::run(app, call, id).await,
-        Place::Events(id) => events::events(app, call, id).await,
-        Place::Stop(id) => stop::stop(app, call, id).await,
-        Place::Answers(id) if call.method == Method::POST => answers::decide(app, call, id).await,
-        Place::Answers(id) => answers::list(app, call, id).await,
-        Place::Repairs => repairs::list(app, call),
-        Place::Repair(id) => repairs::one(app, call, id),
+        ApiRoute::Sessions => lists::sessions(app, call).await,
+        ApiRoute::Session(id) => details::session(app, call, id).await,
+        ApiRoute::Runs => lists::runs(app, call).await,
+        ApiRoute::Run(id) => details::run(app, call, id).await,
+        ApiRoute::Events(id) => events::events(app, call, id).await,
+        ApiRoute::Stop(id) => stop::stop(app, call, id).await,
+        ApiRoute::Answers(id) if call.method == Method::POST => {
+            answers::decide(app, call, id).await
+        }
+        ApiRoute::Answers(id) => answers::list(app, call, id).await,
+        ApiRoute::Repairs => repairs::list(app, call),
+        ApiRoute::Repair(id) => repairs::one(app, call, id),
     }
 }
 
-fn json(value: &Value) -> Reply {
-    Outgoing::reply(StatusCode::OK, JSON, value.to_string())
+fn json_reply(value: &Value) -> HttpReply {
+    ResponseBody::reply(StatusCode::OK, JSON, value.to_string())
 }
 
 /// Not there, or not the caller's: nobody can tell which.
-fn unknown(what: &'static str) -> Fault {
+fn not_found(what: &'static str) -> ApiError {
     let (code, words) = match what {
         "session" => ("session_not_found", "no such session"),
         "run" => ("run_not_found", "no such run"),
         _ => ("repair_not_found", "no such repair"),
     };
-    Fault::new(Kind::NotFound, code, words)
+    ApiError::new(ApiErrorKind::NotFound, code, words)
 }
 
 /// What a store could not do. Its words may name ids of others, and stay here.
-pub(crate) fn trouble(error: StoreError) -> Fault {
+pub(crate) fn store_error(error: StoreError) -> ApiError {
     match error {
-        StoreError::NoSession(_) => unknown("session"),
-        StoreError::NoRun(_) => unknown("run"),
+        StoreError::NoSession(_) => not_found("session"),
+        StoreError::NoRun(_) => not_found("run"),
         StoreError::Unavailable(_) => {
-            let mut fault =
-                Fault::new(Kind::Unavailable, "store_unavailable", "the store cannot be reached");
+            let mut fault = ApiError::new(
+                ApiErrorKind::Unavailable,
+                "store_unavailable",
+                "the store cannot be reached",
+            );
             fault.retry_after = Some(1);
             fault
         }
-        _ => Fault::new(Kind::Server, "store_failed", "the store could not do it"),
+        _ => ApiError::new(ApiErrorKind::Server, "store_failed", "the store could not do it"),
     }
 }

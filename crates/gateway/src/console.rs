@@ -4,14 +4,14 @@
 //! Nothing here reads a session file of an agent: a [`Machine`] does, and is asked in the name of
 //! an administrator who sits at this very machine, or not at all.
 
-mod machine;
-mod ask;
-mod shelf;
-mod place;
+mod local_sessions;
+mod request;
+mod assets;
+mod routes;
 mod about;
 mod sessions;
 mod files;
-mod watch;
+mod monitor;
 mod feed;
 mod stream;
 mod series;
@@ -20,73 +20,84 @@ mod tests;
 
 use std::{sync::Arc, time::SystemTime};
 
-use foxwedge_core::Wire;
-use foxwedge_engine::Fault;
+use foxwedge_core::Format;
+use foxwedge_engine::ApiError;
 use http::StatusCode;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
-    Reply, error,
-    outgoing::{JSON, Outgoing},
-    routes::Call,
-    serve::App,
+    HttpReply, error,
+    response_body::{JSON, ResponseBody},
+    routes::ApiRequest,
+    serve::GatewayState,
 };
 
-pub use machine::{
-    Cut, Health, Listed, Looked, Machine, Only, Page, Refusal, Scan, SessionFile, Subject, Wish,
+pub(crate) use assets::{asset_reply, has_asset};
+pub use local_sessions::{
+    CompactionAmount, CompactionPreviewOptions, CompactionSubject, LocalSessionError,
+    LocalSessions, RecordFilter, RowRange, ScanProgress, SessionFileCheck, SessionFileHealth,
+    SessionFileList, SessionFileSummary,
 };
-pub(crate) use place::Place;
-pub(crate) use shelf::{file, has};
-pub(crate) use watch::{Seen, Watch};
+pub(crate) use monitor::{FinishedRequest, RequestMonitor};
+pub(crate) use routes::ConsoleRoute;
 
 /// How many may make the machine work at the same time: a session can be large.
-const AT_WORK: usize = 2;
+const MAX_CONCURRENT_READS: usize = 2;
 
 /// What the console shows beside what is stored.
-pub(crate) struct Console {
+pub(crate) struct ConsoleState {
     /// What was asked of this process.
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) monitor: Arc<RequestMonitor>,
     /// The machine that we run on, if it may be looked at.
-    machine: Option<Arc<dyn Machine>>,
+    local_sessions: Option<Arc<dyn LocalSessions>>,
     permits: Arc<Semaphore>,
     /// When this process began to serve, in milliseconds since 1970.
     started: u64,
 }
 
-impl Console {
+impl ConsoleState {
     /// A console over a machine, or over none.
-    pub(crate) fn new(machine: Option<Arc<dyn Machine>>) -> Console {
-        let permits = Arc::new(Semaphore::new(AT_WORK));
-        let started = watch::milliseconds(SystemTime::now());
-        Console { watch: Arc::new(Watch::new()), machine, permits, started }
+    pub(crate) fn new(machine: Option<Arc<dyn LocalSessions>>) -> ConsoleState {
+        let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_READS));
+        let started = monitor::milliseconds(SystemTime::now());
+        ConsoleState {
+            monitor: Arc::new(RequestMonitor::new()),
+            local_sessions: machine,
+            permits,
+            started,
+        }
     }
 }
 
 /// Answers a request of the console; `None` if there is no such thing.
-pub(crate) async fn route(app: &App, call: Call<'_>) -> Option<Reply> {
-    let place = Place::find(call.path)?;
-    let reply = match place.allows(call.method) {
+pub(crate) async fn route(app: &GatewayState, call: ApiRequest<'_>) -> Option<HttpReply> {
+    let place = ConsoleRoute::find(call.path)?;
+    let reply = match place.check_method(call.method) {
         Ok(()) => answer(app, &call, place).await,
         Err(fault) => Err(fault),
     };
-    Some(reply.unwrap_or_else(|fault| error::reply(&fault, Wire::OpenaiChat, call.id)))
+    Some(reply.unwrap_or_else(|fault| error::reply(&fault, Format::OpenaiChat, call.id)))
 }
 
-async fn answer(app: &App, call: &Call<'_>, place: Place<'_>) -> Result<Reply, Fault> {
+async fn answer(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    place: ConsoleRoute<'_>,
+) -> Result<HttpReply, ApiError> {
     match place {
-        Place::About => Ok(about::about(app, call)),
-        Place::Rule(code) => about::rule(code),
-        Place::Sessions => sessions::list(app, call).await,
-        Place::File(id, what) => files::answer(app, call, id, what).await,
-        Place::Compaction => files::compaction(app, call).await,
-        Place::Feed => feed::list(app, call),
-        Place::Request(id) => feed::one(app, call, id),
-        Place::Stream => stream::follow(app, call),
-        Place::Series => series::answer(app, call),
+        ConsoleRoute::About => Ok(about::about(app, call)),
+        ConsoleRoute::Rule(code) => about::rule(code),
+        ConsoleRoute::Sessions => sessions::list(app, call).await,
+        ConsoleRoute::File(id, what) => files::answer(app, call, id, what).await,
+        ConsoleRoute::Compaction => files::compaction(app, call).await,
+        ConsoleRoute::Feed => feed::list(app, call),
+        ConsoleRoute::Request(id) => feed::one(app, call, id),
+        ConsoleRoute::Stream => stream::follow(app, call),
+        ConsoleRoute::Series => series::answer(app, call),
     }
 }
 
-fn json(value: &Value) -> Reply {
-    Outgoing::reply(StatusCode::OK, JSON, value.to_string())
+fn json_reply(value: &Value) -> HttpReply {
+    ResponseBody::reply(StatusCode::OK, JSON, value.to_string())
 }

@@ -1,15 +1,15 @@
 //! Every error of the server, in the one place that decides its status and its body. A [`Fault`]
 //! says what is wrong; the client gets it in the form of its own provider.
 
-use foxwedge_core::Wire;
-use foxwedge_engine::{Fault, Kind};
+use foxwedge_core::Format;
+use foxwedge_engine::{ApiError, ApiErrorKind};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::outgoing::{JSON, Outgoing, Reply};
+use crate::response_body::{HttpReply, JSON, ResponseBody};
 
 /// A fault, as a client understands it.
-pub(crate) fn reply(fault: &Fault, wire: Wire, id: &str) -> Reply {
-    let mut reply = Outgoing::reply(fault.status(), JSON, fault.body(wire, id));
+pub(crate) fn reply(fault: &ApiError, wire: Format, id: &str) -> HttpReply {
+    let mut reply = ResponseBody::reply(fault.status(), JSON, fault.body(wire, id));
     let headers = reply.headers_mut();
     if let Some(seconds) = fault.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
@@ -19,117 +19,126 @@ pub(crate) fn reply(fault: &Fault, wire: Wire, id: &str) -> Reply {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     match fault.kind {
-        Kind::Credentials => {
+        ApiErrorKind::Credentials => {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        Kind::Request
-        | Kind::Permission
-        | Kind::NotFound
-        | Kind::Method
-        | Kind::Slow
-        | Kind::Conflict
-        | Kind::TooLarge
-        | Kind::Unsupported
-        | Kind::RateLimit
-        | Kind::Server
-        | Kind::Upstream
-        | Kind::Unavailable
-        | Kind::Timeout => {}
+        ApiErrorKind::InvalidRequest
+        | ApiErrorKind::Permission
+        | ApiErrorKind::NotFound
+        | ApiErrorKind::MethodNotAllowed
+        | ApiErrorKind::RequestTimeout
+        | ApiErrorKind::Conflict
+        | ApiErrorKind::TooLarge
+        | ApiErrorKind::Unsupported
+        | ApiErrorKind::RateLimit
+        | ApiErrorKind::Server
+        | ApiErrorKind::Upstream
+        | ApiErrorKind::Unavailable
+        | ApiErrorKind::UpstreamTimeout => {}
     }
     reply
 }
 
 /// In whose form a client at that path expects its errors.
-pub(crate) fn wire(path: &str, headers: &HeaderMap) -> Wire {
+pub(crate) fn wire(path: &str, headers: &HeaderMap) -> Format {
     if path.starts_with("/v1/messages") {
-        Wire::Anthropic
+        Format::Anthropic
     } else if path.starts_with("/v1/responses") {
-        Wire::OpenaiResponses
+        Format::OpenaiResponses
     } else if path.starts_with("/v1/models") && headers.contains_key("anthropic-version") {
-        Wire::Anthropic
+        Format::Anthropic
     } else {
-        Wire::OpenaiChat
+        Format::OpenaiChat
     }
 }
 
-pub(crate) fn bad_host() -> Fault {
-    Fault::new(
-        Kind::Permission,
+pub(crate) fn bad_host() -> ApiError {
+    ApiError::new(
+        ApiErrorKind::Permission,
         "host_not_allowed",
         "this name is not one of this server's; add it to `access.hosts` if it is",
     )
 }
 
-pub(crate) fn bad_origin() -> Fault {
-    Fault::new(
-        Kind::Permission,
+pub(crate) fn bad_origin() -> ApiError {
+    ApiError::new(
+        ApiErrorKind::Permission,
         "origin_not_allowed",
         "web pages of this origin may not ask here; add it to `access.origins` if it may",
     )
 }
 
-pub(crate) fn bad_token() -> Fault {
-    Fault::new(
-        Kind::Credentials,
+pub(crate) fn bad_token() -> ApiError {
+    ApiError::new(
+        ApiErrorKind::Credentials,
         "invalid_api_key",
         "no valid token: send it as `Authorization: Bearer`, `x-api-key` or `x-foxwedge-token`",
     )
 }
 
-pub(crate) fn foreign(header: &str) -> Fault {
-    Fault::new(
-        Kind::Request,
+pub(crate) fn upstream_header(header: &str) -> ApiError {
+    ApiError::new(
+        ApiErrorKind::InvalidRequest,
         "upstream_not_yours",
         format!("the header `{header}` would choose an upstream: only the configuration does"),
     )
 }
 
-pub(crate) fn bad_request(message: &'static str) -> Fault {
-    Fault::new(Kind::Request, "bad_request", message)
+pub(crate) fn bad_request(message: &'static str) -> ApiError {
+    ApiError::new(ApiErrorKind::InvalidRequest, "bad_request", message)
 }
 
-pub(crate) fn too_large(most: usize) -> Fault {
-    Fault::new(Kind::TooLarge, "body_too_large", format!("the body has more than {most} bytes"))
+pub(crate) fn too_large(most: usize) -> ApiError {
+    ApiError::new(
+        ApiErrorKind::TooLarge,
+        "body_too_large",
+        format!("the body has more than {most} bytes"),
+    )
 }
 
-pub(crate) fn unsupported(message: &'static str) -> Fault {
-    Fault::new(Kind::Unsupported, "unsupported_body", message)
+pub(crate) fn unsupported(message: &'static str) -> ApiError {
+    ApiError::new(ApiErrorKind::Unsupported, "unsupported_body", message)
 }
 
-pub(crate) fn transfer_encoding() -> Fault {
+pub(crate) fn transfer_encoding() -> ApiError {
     let words = "the body has a transfer encoding other than `chunked`, which is not read here";
-    let mut fault = Fault::new(Kind::Unsupported, "unsupported_transfer_encoding", words);
+    let mut fault =
+        ApiError::new(ApiErrorKind::Unsupported, "unsupported_transfer_encoding", words);
     fault.status = Some(StatusCode::NOT_IMPLEMENTED);
     fault
 }
 
-pub(crate) fn slow() -> Fault {
-    Fault::new(Kind::Slow, "body_too_slow", "the body stopped coming")
+pub(crate) fn body_too_slow() -> ApiError {
+    ApiError::new(ApiErrorKind::RequestTimeout, "body_too_slow", "the body stopped coming")
 }
 
-pub(crate) fn broken_body() -> Fault {
+pub(crate) fn broken_body() -> ApiError {
     bad_request("the body broke off")
 }
 
-pub(crate) fn not_found() -> Fault {
-    Fault::new(
-        Kind::NotFound,
+pub(crate) fn not_found() -> ApiError {
+    ApiError::new(
+        ApiErrorKind::NotFound,
         "not_found",
         "no such path; base URLs of OpenAI clients end with `/v1`, those of Anthropic clients do not",
     )
 }
 
-pub(crate) fn method(allowed: &'static str) -> Fault {
-    Fault::new(Kind::Method, "method_not_allowed", format!("only {allowed} here"))
+pub(crate) fn method_not_allowed(allowed: &'static str) -> ApiError {
+    ApiError::new(
+        ApiErrorKind::MethodNotAllowed,
+        "method_not_allowed",
+        format!("only {allowed} here"),
+    )
 }
 
-pub(crate) fn no_model() -> Fault {
-    Fault::new(Kind::NotFound, "model_not_found", "no route leads to this model")
+pub(crate) fn model_not_found() -> ApiError {
+    ApiError::new(ApiErrorKind::NotFound, "model_not_found", "no route leads to this model")
 }
 
-pub(crate) fn busy() -> Fault {
-    let mut fault = Fault::new(
-        Kind::RateLimit,
+pub(crate) fn too_many_requests() -> ApiError {
+    let mut fault = ApiError::new(
+        ApiErrorKind::RateLimit,
         "too_many_requests",
         "this token has as many requests at work as it may have",
     );
@@ -137,8 +146,8 @@ pub(crate) fn busy() -> Fault {
     fault
 }
 
-pub(crate) fn panicked() -> Fault {
-    Fault::new(Kind::Server, "internal_error", "something went wrong on our side")
+pub(crate) fn internal_error() -> ApiError {
+    ApiError::new(ApiErrorKind::Server, "internal_error", "something went wrong on our side")
 }
 
 #[cfg(test)]
@@ -153,17 +162,17 @@ mod tests {
         )]);
         let none = HeaderMap::new();
         for (path, headers, expected) in [
-            ("/v1/messages", &none, Wire::Anthropic),
-            ("/v1/messages/count_tokens", &none, Wire::Anthropic),
-            ("/v1/responses", &none, Wire::OpenaiResponses),
-            ("/v1/chat/completions", &anthropic, Wire::OpenaiChat),
-            ("/v1/models", &anthropic, Wire::Anthropic),
-            ("/v1/models", &none, Wire::OpenaiChat),
-            ("/nowhere", &none, Wire::OpenaiChat),
+            ("/v1/messages", &none, Format::Anthropic),
+            ("/v1/messages/count_tokens", &none, Format::Anthropic),
+            ("/v1/responses", &none, Format::OpenaiResponses),
+            ("/v1/chat/completions", &anthropic, Format::OpenaiChat),
+            ("/v1/models", &anthropic, Format::Anthropic),
+            ("/v1/models", &none, Format::OpenaiChat),
+            ("/nowhere", &none, Format::OpenaiChat),
         ] {
             assert_eq!(wire(path, headers), expected, "{path}");
         }
-        let reply = reply(&busy(), Wire::Anthropic, "r1");
+        let reply = reply(&too_many_requests(), Format::Anthropic, "r1");
         assert_eq!(reply.status(), 429);
         assert_eq!(reply.headers()[header::RETRY_AFTER], "1");
     }

@@ -17,97 +17,105 @@ use std::{
 
 use foxwedge_engine::{
     config,
-    meter::{Dropped, Meter},
+    metrics::{DroppedItem, Metrics},
 };
 
-use line::Look;
-pub(crate) use line::{Ended, Line, masked};
+use line::LogStyle;
+pub(crate) use line::{DeliveryOutcome, RequestLogLine, mask_path};
 
 /// Where lines go. A copy is the same.
 #[derive(Clone)]
-pub(crate) struct Log(Option<Arc<Queue>>);
+pub(crate) struct RequestLog(Option<Arc<LogQueue>>);
 
 /// The thread that writes; it has written everything when this is closed.
-pub(crate) struct Writer {
-    queue: Option<Arc<Queue>>,
+pub(crate) struct LogWriter {
+    queue: Option<Arc<LogQueue>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Queue {
-    waiting: Mutex<Waiting>,
-    bell: Condvar,
-    meter: Meter,
+struct LogQueue {
+    waiting: Mutex<QueuedLines>,
+    wake_up: Condvar,
+    meter: Metrics,
 }
 
 #[derive(Default)]
-struct Waiting {
-    lines: Vec<Line>,
+struct QueuedLines {
+    lines: Vec<RequestLogLine>,
     closed: bool,
 }
 
 /// Lines that may wait.
-const MOST: usize = 8 << 10;
+const MAX_QUEUED_LINES: usize = 8 << 10;
 
 /// Lines are collected so long, so that a busy server does not wake a thread for each.
-const REST: Duration = Duration::from_millis(5);
+const BATCH_DELAY: Duration = Duration::from_millis(5);
 
-impl Log {
+impl RequestLog {
     /// Starts the thread. Without a place of their own, lines go to the standard error stream.
     pub(crate) fn start(
-        form: config::Log,
+        form: config::GatewayLogFormat,
         to: Option<Box<dyn Write + Send>>,
-        meter: Meter,
-    ) -> io::Result<(Log, Writer)> {
+        meter: Metrics,
+    ) -> io::Result<(RequestLog, LogWriter)> {
         let look = match form {
-            config::Log::Off => return Ok((Log(None), Writer { queue: None, thread: None })),
-            config::Log::Json => Look::Json,
-            config::Log::Text if to.is_none() && is_coloured() => Look::Coloured,
-            config::Log::Text => Look::Plain,
+            config::GatewayLogFormat::Off => {
+                return Ok((RequestLog(None), LogWriter { queue: None, thread: None }));
+            }
+            config::GatewayLogFormat::Json => LogStyle::Json,
+            config::GatewayLogFormat::Text if to.is_none() && is_colored() => LogStyle::Colored,
+            config::GatewayLogFormat::Text => LogStyle::Plain,
         };
-        let queue = Arc::new(Queue { waiting: Mutex::default(), bell: Condvar::new(), meter });
+        let queue =
+            Arc::new(LogQueue { waiting: Mutex::default(), wake_up: Condvar::new(), meter });
         let to = to.unwrap_or_else(|| Box::new(io::stderr()));
         let thread = {
             let queue = queue.clone();
-            std::thread::Builder::new().name("log".into()).spawn(move || queue.write(look, to))?
+            std::thread::Builder::new()
+                .name("log".into())
+                .spawn(move || queue.write_lines(look, to))?
         };
-        Ok((Log(Some(queue.clone())), Writer { queue: Some(queue), thread: Some(thread) }))
+        Ok((
+            RequestLog(Some(queue.clone())),
+            LogWriter { queue: Some(queue), thread: Some(thread) },
+        ))
     }
 
     /// Whether anybody reads what is told.
-    pub(crate) fn is_on(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
 
     /// Tells of a request.
-    pub(crate) fn tell(&self, line: Line) {
+    pub(crate) fn write_line(&self, line: RequestLogLine) {
         let Some(queue) = &self.0 else {
             return;
         };
         let mut waiting = queue.lock();
-        if waiting.lines.len() >= MOST {
+        if waiting.lines.len() >= MAX_QUEUED_LINES {
             drop(waiting);
-            queue.meter.dropped(Dropped::Lines, 1);
+            queue.meter.count_dropped(DroppedItem::Lines, 1);
             return;
         }
         waiting.lines.push(line);
         let first = waiting.lines.len() == 1;
         drop(waiting);
         if first {
-            queue.bell.notify_one();
+            queue.wake_up.notify_one();
         }
     }
 }
 
-impl Writer {
+impl LogWriter {
     /// Waits until everything is written.
     pub(crate) fn close(mut self) {
-        self.end();
+        self.close_and_join();
     }
 
-    fn end(&mut self) {
+    fn close_and_join(&mut self) {
         if let Some(queue) = &self.queue {
             queue.lock().closed = true;
-            queue.bell.notify_one();
+            queue.wake_up.notify_one();
         }
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has nothing more to write.
@@ -116,28 +124,28 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for LogWriter {
     fn drop(&mut self) {
-        self.end();
+        self.close_and_join();
     }
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl LogQueue {
+    fn lock(&self) -> MutexGuard<'_, QueuedLines> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, look: Look, mut to: Box<dyn Write + Send>) {
+    fn write_lines(&self, look: LogStyle, mut to: Box<dyn Write + Send>) {
         let mut text = String::new();
         let mut lines = Vec::new();
         loop {
             let waiting = self.lock();
-            let idle = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.closed;
+            let idle = |waiting: &mut QueuedLines| waiting.lines.is_empty() && !waiting.closed;
             let waiting =
-                self.bell.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
+                self.wake_up.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
             let (mut waiting, _) = self
-                .bell
-                .wait_timeout_while(waiting, REST, |waiting| !waiting.closed)
+                .wake_up
+                .wait_timeout_while(waiting, BATCH_DELAY, |waiting| !waiting.closed)
                 .unwrap_or_else(PoisonError::into_inner);
             mem::swap(&mut waiting.lines, &mut lines);
             let closed = waiting.closed;
@@ -155,7 +163,7 @@ impl Queue {
     }
 }
 
-fn is_coloured() -> bool {
+fn is_colored() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     io::stderr().is_terminal() && !set("NO_COLOR") && !dumb

@@ -1,55 +1,59 @@
 //! The models that can be asked for, as lists of either provider.
 
-use foxwedge_core::Wire;
-use foxwedge_engine::{Fault, config::Config};
+use foxwedge_core::Format;
+use foxwedge_engine::{ApiError, config::GatewayConfig};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
     error,
-    outgoing::{JSON, Outgoing, Reply},
+    response_body::{HttpReply, JSON, ResponseBody},
 };
 
 /// The list, or one of them: what stands behind `/v1/models/`.
 ///
 /// # Errors
 /// If no route leads to that one.
-pub(crate) fn reply(config: &Config, path: &str, wire: Wire) -> Result<Reply, Fault> {
+pub(crate) fn reply(
+    config: &GatewayConfig,
+    path: &str,
+    wire: Format,
+) -> Result<HttpReply, ApiError> {
     let body = match path.strip_prefix("/v1/models/") {
-        None | Some("") => list(&config.models(), wire),
+        None | Some("") => model_list(&config.models(), wire),
         // One that a pattern leads to can be asked for, too.
         Some(name) => {
-            config.route(name).ok_or_else(error::no_model)?;
-            one(name, wire)
+            config.route(name).ok_or_else(error::model_not_found)?;
+            model_json(name, wire)
         }
     };
-    Ok(Outgoing::reply(StatusCode::OK, JSON, body.to_string()))
+    Ok(ResponseBody::reply(StatusCode::OK, JSON, body.to_string()))
 }
 
-fn list(names: &[&str], wire: Wire) -> Value {
-    let data: Vec<_> = names.iter().map(|name| one(name, wire)).collect();
+fn model_list(names: &[&str], wire: Format) -> Value {
+    let data: Vec<_> = names.iter().map(|name| model_json(name, wire)).collect();
     match wire {
-        Wire::Anthropic => json!({
+        Format::Anthropic => json!({
             "data": data,
             "has_more": false,
             "first_id": names.first(),
             "last_id": names.last(),
         }),
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini | Wire::Bedrock => {
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini | Format::Bedrock => {
             json!({ "object": "list", "data": data })
         }
     }
 }
 
-fn one(name: &str, wire: Wire) -> Value {
+fn model_json(name: &str, wire: Format) -> Value {
     match wire {
-        Wire::Anthropic => json!({
+        Format::Anthropic => json!({
             "type": "model",
             "id": name,
             "display_name": name,
             "created_at": "1970-01-01T00:00:00Z",
         }),
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini | Wire::Bedrock => {
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini | Format::Bedrock => {
             json!({ "id": name, "object": "model", "created": 0, "owned_by": "foxwedge" })
         }
     }
@@ -62,21 +66,21 @@ mod tests {
     #[test]
     fn models_are_listed_as_each_provider_lists_them() {
         assert_eq!(
-            list(&["a", "b"], Wire::OpenaiChat),
+            model_list(&["a", "b"], Format::OpenaiChat),
             json!({"object": "list", "data": [
                 {"id": "a", "object": "model", "created": 0, "owned_by": "foxwedge"},
                 {"id": "b", "object": "model", "created": 0, "owned_by": "foxwedge"},
             ]})
         );
         assert_eq!(
-            list(&["a"], Wire::Anthropic),
+            model_list(&["a"], Format::Anthropic),
             json!({"data": [{
                 "type": "model", "id": "a", "display_name": "a",
                 "created_at": "1970-01-01T00:00:00Z",
             }], "has_more": false, "first_id": "a", "last_id": "a"})
         );
         assert_eq!(
-            list(&[], Wire::Anthropic),
+            model_list(&[], Format::Anthropic),
             json!({"data": [], "has_more": false, "first_id": null, "last_id": null})
         );
     }

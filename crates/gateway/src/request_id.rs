@@ -22,7 +22,7 @@ pub(crate) fn of(headers: &HeaderMap) -> Arc<str> {
         .get(NAME)
         .and_then(|value| value.to_str().ok())
         .filter(|id| is_plain(id))
-        .map_or_else(fresh, Arc::from)
+        .map_or_else(new_request_id, Arc::from)
 }
 
 fn is_plain(id: &str) -> bool {
@@ -31,7 +31,7 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// In the form of a UUID of version 7: milliseconds, then what no other process has.
-pub(crate) fn fresh() -> Arc<str> {
+pub(crate) fn new_request_id() -> Arc<str> {
     static SEED: OnceLock<[u64; 2]> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let [one, two] = *SEED.get_or_init(|| [random(), random()]);
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn fresh_ids_look_like_uuids_and_never_repeat() {
-        let ids: HashSet<_> = (0..10_000).map(|_| fresh()).collect();
+        let ids: HashSet<_> = (0..10_000).map(|_| new_request_id()).collect();
         assert_eq!(ids.len(), 10_000);
         for id in ids {
             let parts: Vec<_> = id.split('-').map(str::len).collect();

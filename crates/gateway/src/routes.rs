@@ -1,16 +1,16 @@
 //! Every route, and nothing else.
 
 use bytes::Bytes;
-use foxwedge_engine::{Face, Fault, meter::Route};
+use foxwedge_engine::{ApiError, GatewayEndpoint, metrics::MetricRoute};
 use http::{HeaderMap, Method};
 
-use crate::{Peer, access::Visitor, console, error};
+use crate::{ConnectionAddresses, access::Principal, console, error};
 
 /// What a request wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum GatewayRoute {
     /// An endpoint in the form of a provider.
-    Face(Face),
+    Endpoint(GatewayEndpoint),
     /// `GET /v1/models` and `/v1/models/{name}`.
     Models,
     /// Sessions, runs, repairs.
@@ -18,7 +18,7 @@ pub(crate) enum Place {
     /// What the console shows.
     Console,
     /// `GET /health`: whether somebody is there.
-    Health(Health),
+    Health(HealthProbe),
     /// `GET /metrics`.
     Metrics,
     /// `GET /openapi.json`.
@@ -31,7 +31,7 @@ pub(crate) enum Place {
 
 /// What a probe wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Health {
+pub(crate) enum HealthProbe {
     /// Whether the process is there.
     Live,
     /// Whether requests may be sent here.
@@ -40,16 +40,16 @@ pub(crate) enum Health {
 
 /// Who may ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Need {
+pub(crate) enum AuthRequirement {
     /// Whoever has a token.
     Token,
     /// Anybody: it says nothing.
-    Nothing,
+    Public,
 }
 
 /// A request for one of our own things.
 #[derive(Debug)]
-pub(crate) struct Call<'a> {
+pub(crate) struct ApiRequest<'a> {
     /// How.
     pub(crate) method: &'a Method,
     /// Which.
@@ -59,67 +59,78 @@ pub(crate) struct Call<'a> {
     /// The headers, without keys.
     pub(crate) headers: &'a HeaderMap,
     /// Who asks.
-    pub(crate) visitor: &'a Visitor,
+    pub(crate) principal: &'a Principal,
     /// The body.
     pub(crate) body: Bytes,
     /// The id of the request.
     pub(crate) id: &'a str,
     /// From where it comes.
-    pub(crate) peer: Peer,
+    pub(crate) peer: ConnectionAddresses,
 }
 
-impl Place {
+impl GatewayRoute {
     /// Finds it.
     ///
     /// # Errors
     /// If there is no such path, or it is asked in another way.
-    pub(crate) fn find(method: &Method, path: &str) -> Result<Place, Fault> {
+    pub(crate) fn find(method: &Method, path: &str) -> Result<GatewayRoute, ApiError> {
         if method == Method::OPTIONS {
-            return Ok(Place::Preflight);
+            return Ok(GatewayRoute::Preflight);
         }
         let place = match path {
-            "/v1/chat/completions" => Place::Face(Face::Chat),
-            "/v1/responses" => Place::Face(Face::Responses),
-            "/v1/messages" => Place::Face(Face::Messages),
-            "/v1/messages/count_tokens" => Place::Face(Face::CountTokens),
-            "/v1/models" => Place::Models,
-            "/health" | "/readiness" | "/health/readiness" => Place::Health(Health::Ready),
-            "/liveness" | "/health/liveness" => Place::Health(Health::Live),
-            "/metrics" => Place::Metrics,
-            "/openapi.json" => Place::OpenApi,
-            path if console::has(path) => Place::Page,
-            path if path.starts_with("/v1/models/") => Place::Models,
-            path if is_under(path, "/v1/console") => return Ok(Place::Console),
-            path if API.iter().any(|prefix| is_under(path, prefix)) => return Ok(Place::Api),
+            "/v1/chat/completions" => GatewayRoute::Endpoint(GatewayEndpoint::Chat),
+            "/v1/responses" => GatewayRoute::Endpoint(GatewayEndpoint::Responses),
+            "/v1/messages" => GatewayRoute::Endpoint(GatewayEndpoint::Messages),
+            "/v1/messages/count_tokens" => GatewayRoute::Endpoint(GatewayEndpoint::CountTokens),
+            "/v1/models" => GatewayRoute::Models,
+            "/health" | "/readiness" | "/health/readiness" => {
+                GatewayRoute::Health(HealthProbe::Ready)
+            }
+            "/liveness" | "/health/liveness" => GatewayRoute::Health(HealthProbe::Live),
+            "/metrics" => GatewayRoute::Metrics,
+            "/openapi.json" => GatewayRoute::OpenApi,
+            path if console::has_asset(path) => GatewayRoute::Page,
+            path if path.starts_with("/v1/models/") => GatewayRoute::Models,
+            path if is_under(path, "/v1/console") => return Ok(GatewayRoute::Console),
+            path if API.iter().any(|prefix| is_under(path, prefix)) => {
+                return Ok(GatewayRoute::Api);
+            }
             _ => return Err(error::not_found()),
         };
         match (place, method) {
-            (Place::Face(_), &Method::POST) => Ok(place),
-            (Place::Face(_), _) => Err(error::method("POST")),
+            (GatewayRoute::Endpoint(_), &Method::POST) => Ok(place),
+            (GatewayRoute::Endpoint(_), _) => Err(error::method_not_allowed("POST")),
             (_, &Method::GET | &Method::HEAD) => Ok(place),
-            (_, _) => Err(error::method("GET")),
+            (_, _) => Err(error::method_not_allowed("GET")),
         }
     }
 
     /// Who may ask. The name of the server and the origin of a page are looked at in any case.
-    pub(crate) fn need(self) -> Need {
+    pub(crate) fn auth_requirement(self) -> AuthRequirement {
         match self {
-            Place::Face(_) | Place::Models | Place::Api | Place::Console | Place::Metrics => {
-                Need::Token
-            }
-            Place::Health(_) | Place::OpenApi | Place::Page | Place::Preflight => Need::Nothing,
+            GatewayRoute::Endpoint(_)
+            | GatewayRoute::Models
+            | GatewayRoute::Api
+            | GatewayRoute::Console
+            | GatewayRoute::Metrics => AuthRequirement::Token,
+            GatewayRoute::Health(_)
+            | GatewayRoute::OpenApi
+            | GatewayRoute::Page
+            | GatewayRoute::Preflight => AuthRequirement::Public,
         }
     }
 
     /// Its name in metrics.
-    pub(crate) fn route(self) -> Route {
+    pub(crate) fn metrics_route(self) -> MetricRoute {
         match self {
-            Place::Face(face) => face.into(),
-            Place::Models => Route::Models,
-            Place::Api | Place::Console => Route::Api,
-            Place::Health(_) | Place::Metrics | Place::OpenApi | Place::Page | Place::Preflight => {
-                Route::Other
-            }
+            GatewayRoute::Endpoint(face) => face.into(),
+            GatewayRoute::Models => MetricRoute::Models,
+            GatewayRoute::Api | GatewayRoute::Console => MetricRoute::Api,
+            GatewayRoute::Health(_)
+            | GatewayRoute::Metrics
+            | GatewayRoute::OpenApi
+            | GatewayRoute::Page
+            | GatewayRoute::Preflight => MetricRoute::Other,
         }
     }
 }
@@ -138,32 +149,40 @@ mod tests {
     #[test]
     fn every_path_leads_to_one_place() {
         for (method, path, expected) in [
-            (Method::POST, "/v1/chat/completions", Ok(Place::Face(Face::Chat))),
-            (Method::POST, "/v1/responses", Ok(Place::Face(Face::Responses))),
-            (Method::POST, "/v1/messages", Ok(Place::Face(Face::Messages))),
-            (Method::POST, "/v1/messages/count_tokens", Ok(Place::Face(Face::CountTokens))),
-            (Method::GET, "/v1/models", Ok(Place::Models)),
-            (Method::GET, "/v1/models/a/b", Ok(Place::Models)),
-            (Method::GET, "/v1/runs", Ok(Place::Api)),
-            (Method::POST, "/v1/runs/x/stop", Ok(Place::Api)),
-            (Method::GET, "/v1/sessions", Ok(Place::Api)),
-            (Method::GET, "/v1/repairs/x", Ok(Place::Api)),
-            (Method::GET, "/health", Ok(Place::Health(Health::Ready))),
-            (Method::HEAD, "/health/liveness", Ok(Place::Health(Health::Live))),
-            (Method::GET, "/liveness", Ok(Place::Health(Health::Live))),
-            (Method::GET, "/readiness", Ok(Place::Health(Health::Ready))),
-            (Method::GET, "/metrics", Ok(Place::Metrics)),
-            (Method::GET, "/openapi.json", Ok(Place::OpenApi)),
-            (Method::GET, "/", Ok(Place::Page)),
-            (Method::GET, "/ui", Ok(Place::Page)),
-            (Method::HEAD, "/ui/", Ok(Place::Page)),
+            (
+                Method::POST,
+                "/v1/chat/completions",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::Chat)),
+            ),
+            (Method::POST, "/v1/responses", Ok(GatewayRoute::Endpoint(GatewayEndpoint::Responses))),
+            (Method::POST, "/v1/messages", Ok(GatewayRoute::Endpoint(GatewayEndpoint::Messages))),
+            (
+                Method::POST,
+                "/v1/messages/count_tokens",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::CountTokens)),
+            ),
+            (Method::GET, "/v1/models", Ok(GatewayRoute::Models)),
+            (Method::GET, "/v1/models/a/b", Ok(GatewayRoute::Models)),
+            (Method::GET, "/v1/runs", Ok(GatewayRoute::Api)),
+            (Method::POST, "/v1/runs/x/stop", Ok(GatewayRoute::Api)),
+            (Method::GET, "/v1/sessions", Ok(GatewayRoute::Api)),
+            (Method::GET, "/v1/repairs/x", Ok(GatewayRoute::Api)),
+            (Method::GET, "/health", Ok(GatewayRoute::Health(HealthProbe::Ready))),
+            (Method::HEAD, "/health/liveness", Ok(GatewayRoute::Health(HealthProbe::Live))),
+            (Method::GET, "/liveness", Ok(GatewayRoute::Health(HealthProbe::Live))),
+            (Method::GET, "/readiness", Ok(GatewayRoute::Health(HealthProbe::Ready))),
+            (Method::GET, "/metrics", Ok(GatewayRoute::Metrics)),
+            (Method::GET, "/openapi.json", Ok(GatewayRoute::OpenApi)),
+            (Method::GET, "/", Ok(GatewayRoute::Page)),
+            (Method::GET, "/ui", Ok(GatewayRoute::Page)),
+            (Method::HEAD, "/ui/", Ok(GatewayRoute::Page)),
             (Method::POST, "/ui", Err(405)),
             (Method::GET, "/ui/nothing", Err(404)),
             (Method::GET, "/ui/../secret", Err(404)),
-            (Method::GET, "/v1/console", Ok(Place::Console)),
-            (Method::POST, "/v1/console/sessions/x/undo", Ok(Place::Console)),
+            (Method::GET, "/v1/console", Ok(GatewayRoute::Console)),
+            (Method::POST, "/v1/console/sessions/x/undo", Ok(GatewayRoute::Console)),
             (Method::GET, "/v1/consolex", Err(404)),
-            (Method::OPTIONS, "*", Ok(Place::Preflight)),
+            (Method::OPTIONS, "*", Ok(GatewayRoute::Preflight)),
             (Method::GET, "/v1/chat/completions", Err(405)),
             (Method::DELETE, "/metrics", Err(405)),
             (Method::CONNECT, "/", Err(405)),
@@ -173,7 +192,8 @@ mod tests {
             (Method::CONNECT, "", Err(404)),
             (Method::GET, "/../etc/passwd", Err(404)),
         ] {
-            let found = Place::find(&method, path).map_err(|fault| fault.kind.status().as_u16());
+            let found =
+                GatewayRoute::find(&method, path).map_err(|fault| fault.kind.status().as_u16());
             assert_eq!(found, expected, "{method} {path}");
         }
     }

@@ -13,8 +13,10 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use foxwedge_engine::meter::Meter;
-use foxwedge_scripted::{Ask, End, Piece, Play, play};
+use foxwedge_engine::metrics::Metrics;
+use foxwedge_scripted::{
+    ResponseEnding, ScriptedChunk, ScriptedRequest, ScriptedResponse, respond,
+};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
@@ -24,16 +26,16 @@ use tokio::{
 };
 
 use crate::{
-    Reply, Rules, Served, accept,
-    outgoing::{Broken, JSON, Outgoing},
+    ConnectionRules, DrainReport, HttpReply, accept,
+    response_body::{JSON, ResponseBody, ResponseBodyError},
 };
 
 /// The largest body, as at the strictest of the providers.
-const BODY: usize = 32 << 20;
+const MAX_BODY_BYTES: usize = 32 << 20;
 /// A body has to be there.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// What a client may take.
-const RULES: Rules = Rules {
+const CONNECTION_RULES: ConnectionRules = ConnectionRules {
     connections: 4096,
     per_address: 1024,
     head_bytes: 64 << 10,
@@ -44,79 +46,90 @@ const RULES: Rules = Rules {
 };
 
 /// Serves the scripted model until `stop`, in the form of every provider it knows.
-pub async fn serve_scripted(listener: TcpListener, stop: impl Future<Output = ()>) -> Served {
-    accept(listener, RULES, Meter::new(), |request, _| answer(request), stop).await
+pub async fn serve_scripted(listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
+    accept(listener, CONNECTION_RULES, Metrics::new(), |request, _| answer(request), stop).await
 }
 
-async fn answer(request: Request<Incoming>) -> Reply {
+async fn answer(request: Request<Incoming>) -> HttpReply {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let Some(wire) = Ask::wire_of(path) else {
-        return told(StatusCode::NOT_FOUND, "nothing is served under this path");
+    let Some(wire) = ScriptedRequest::format_of_path(path) else {
+        return error_reply(StatusCode::NOT_FOUND, "nothing is served under this path");
     };
     let lists =
         path.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with("/models");
     if parts.method != if lists { Method::GET } else { Method::POST } {
-        return told(StatusCode::METHOD_NOT_ALLOWED, "this method is not served under this path");
+        return error_reply(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this method is not served under this path",
+        );
     }
-    let body = match timeout(PATIENCE, whole(body)).await {
+    let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
         Ok(Ok(body)) => body,
         Ok(Err(refused)) => return refused,
-        Err(_) => return told(StatusCode::REQUEST_TIMEOUT, "the body did not come"),
+        Err(_) => return error_reply(StatusCode::REQUEST_TIMEOUT, "the body did not come"),
     };
-    let headers = plain(&parts.headers);
-    let ask =
-        Ask { wire: spoken(wire, lists, &parts.headers), path, headers: &headers, body: &body };
-    perform(play(&ask)).await
+    let headers = text_headers(&parts.headers);
+    let ask = ScriptedRequest {
+        format: list_wire(wire, lists, &parts.headers),
+        path,
+        headers: &headers,
+        body: &body,
+    };
+    play_reply(respond(&ask)).await
 }
 
 /// Two providers list their models under one path: the header tells who asks.
-fn spoken(wire: foxwedge_core::Wire, lists: bool, headers: &HeaderMap) -> foxwedge_core::Wire {
+fn list_wire(
+    wire: foxwedge_core::Format,
+    lists: bool,
+    headers: &HeaderMap,
+) -> foxwedge_core::Format {
     let anthropic = lists && headers.contains_key("anthropic-version");
-    if anthropic { foxwedge_core::Wire::Anthropic } else { wire }
+    if anthropic { foxwedge_core::Format::Anthropic } else { wire }
 }
 
 /// The headers that are text.
-fn plain(headers: &HeaderMap) -> Vec<(&str, &str)> {
+fn text_headers(headers: &HeaderMap) -> Vec<(&str, &str)> {
     let texts =
         headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     texts.collect()
 }
 
-async fn whole(body: Incoming) -> Result<Bytes, Reply> {
+async fn read_body(body: Incoming) -> Result<Bytes, HttpReply> {
     let mut body = pin!(body);
     let mut all = BytesMut::new();
     while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
         let Ok(frame) = frame else {
-            return Err(told(StatusCode::BAD_REQUEST, "the body broke off"));
+            return Err(error_reply(StatusCode::BAD_REQUEST, "the body broke off"));
         };
         let Ok(bytes) = frame.into_data() else { continue };
-        if all.len() + bytes.len() > BODY {
-            return Err(told(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"));
+        if all.len() + bytes.len() > MAX_BODY_BYTES {
+            return Err(error_reply(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"));
         }
         all.extend_from_slice(&bytes);
     }
     Ok(all.freeze())
 }
 
-fn told(status: StatusCode, what: &str) -> Reply {
+fn error_reply(status: StatusCode, what: &str) -> HttpReply {
     let body = format!(r#"{{"error":{{"message":"{what}","type":"invalid_request_error"}}}}"#);
-    Outgoing::reply(status, JSON, body)
+    ResponseBody::reply(status, JSON, body)
 }
 
-async fn perform(play: Play) -> Reply {
-    let Play { status, headers, pieces, end } = play;
+async fn play_reply(play: ScriptedResponse) -> HttpReply {
+    let ScriptedResponse { status, headers, chunks: pieces, end } = play;
     let mut pieces = VecDeque::from(pieces);
     // The head is the first byte that a client sees, so it waits, too.
     if let Some(first) = pieces.front_mut() {
-        sleep(std::mem::take(&mut first.after)).await;
+        sleep(std::mem::take(&mut first.delay)).await;
     }
     let body = match (pieces.len(), end) {
-        (0 | 1, End::Whole) => {
-            Outgoing::whole(pieces.pop_front().map(|it| it.bytes).unwrap_or_default())
+        (0 | 1, ResponseEnding::Complete) => {
+            ResponseBody::full(pieces.pop_front().map(|it| it.bytes).unwrap_or_default())
         }
-        (_, End::Whole | End::Cut | End::Hang) => {
-            Outgoing::stream(Performance { pieces, end, timer: None, sent: false })
+        (_, ResponseEnding::Complete | ResponseEnding::Cut | ResponseEnding::Hang) => {
+            ResponseBody::stream(ScriptedBody { pieces, end, timer: None, sent: false })
         }
     };
     let mut reply = Response::new(body);
@@ -130,36 +143,38 @@ async fn perform(play: Play) -> Reply {
 }
 
 /// A body that is still being played.
-struct Performance {
-    pieces: VecDeque<Piece>,
-    end: End,
+struct ScriptedBody {
+    pieces: VecDeque<ScriptedChunk>,
+    end: ResponseEnding,
     /// Rings when the next piece is due.
     timer: Option<Pin<Box<Sleep>>>,
     /// Whether everything went out before the cut.
     sent: bool,
 }
 
-impl Body for Performance {
+impl Body for ScriptedBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = ResponseBodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        let Some(next) = self.pieces.front().map(|piece| piece.after) else {
+    ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
+        let Some(next) = self.pieces.front().map(|piece| piece.delay) else {
             return match self.end {
-                End::Whole => Poll::Ready(None),
+                ResponseEnding::Complete => Poll::Ready(None),
                 // What was said before has to go out first: the writer sends it while nothing more
                 // is there.
-                End::Cut if !self.sent => {
+                ResponseEnding::Cut if !self.sent => {
                     self.sent = true;
                     context.waker().wake_by_ref();
                     Poll::Pending
                 }
-                End::Cut => Poll::Ready(Some(Err(Box::new(io::Error::other("cut on demand"))))),
+                ResponseEnding::Cut => {
+                    Poll::Ready(Some(Err(Box::new(io::Error::other("cut on demand")))))
+                }
                 // Whoever gave up waiting closes the connection, and this body with it.
-                End::Hang => Poll::Pending,
+                ResponseEnding::Hang => Poll::Pending,
             };
         };
         if !next.is_zero() {

@@ -8,9 +8,9 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_engine::{
-    Asked, Engine, Face, Fault,
-    config::{Config, Reach, Upstream},
-    meter::{self, Meter, Route},
+    ApiError, GatewayEndpoint, GatewayEngine, GatewayRequest,
+    config::{GatewayConfig, UpstreamConfig, UpstreamTransport},
+    metrics::{self, MetricRoute, Metrics},
 };
 use foxwedge_store::AnyStore;
 use http::{
@@ -21,18 +21,18 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
-    Peer, Reply, Rules, Served, accept,
-    access::{self, Visitor},
-    api::{self, answered::AnsweredQuestions},
-    console::{self, Console, Machine},
-    error, intake,
-    log::{self, Log},
-    models,
-    outgoing::{JSON, Outgoing},
-    owners::Owners,
-    page, request_id,
-    routes::{Call, Health, Need, Place},
-    work::{Work, Worked, calm},
+    ConnectionAddresses, ConnectionRules, DrainReport, HttpReply, accept,
+    access::{self, Principal},
+    api::{self, decisions::AnsweredQuestions},
+    caller_limit::CallerLimit,
+    console::{self, ConsoleState, LocalSessions},
+    error, landing_page,
+    log::{self, RequestLog},
+    models, request_body,
+    request_context::{RequestContext, TrackedBody, catch_panic},
+    request_id,
+    response_body::{JSON, ResponseBody},
+    routes::{ApiRequest, AuthRequirement, GatewayRoute, HealthProbe},
 };
 
 /// Why a gateway cannot serve.
@@ -45,24 +45,24 @@ pub enum ServeError {
 }
 
 /// A gateway that is not serving yet.
-pub struct Gateway {
-    config: Arc<Config>,
-    engine: Engine,
+pub struct GatewayServer {
+    config: Arc<GatewayConfig>,
+    engine: GatewayEngine,
     store: Arc<AnyStore>,
     log: Option<Box<dyn Write + Send>>,
-    machine: Option<Arc<dyn Machine>>,
+    local_sessions: Option<Arc<dyn LocalSessions>>,
 }
 
 /// What every request needs.
-pub(crate) struct App {
-    pub(crate) config: Arc<Config>,
-    pub(crate) engine: Engine,
+pub(crate) struct GatewayState {
+    pub(crate) config: Arc<GatewayConfig>,
+    pub(crate) engine: GatewayEngine,
     pub(crate) store: Arc<AnyStore>,
-    pub(crate) console: Console,
-    pub(crate) answered: AnsweredQuestions,
-    meter: Meter,
-    owners: Arc<Owners>,
-    log: Log,
+    pub(crate) console: ConsoleState,
+    pub(crate) answered_questions: AnsweredQuestions,
+    meter: Metrics,
+    owners: Arc<CallerLimit>,
+    log: RequestLog,
     /// True once nobody new may come in. Whoever follows a run without an end waits for it.
     pub(crate) draining: watch::Receiver<bool>,
 }
@@ -72,31 +72,35 @@ pub(crate) struct App {
 /// # Errors
 /// If it cannot begin.
 pub async fn serve(
-    config: Arc<Config>,
-    engine: Engine,
+    config: Arc<GatewayConfig>,
+    engine: GatewayEngine,
     store: Arc<AnyStore>,
     listener: TcpListener,
     stop: impl Future<Output = ()>,
-) -> Result<Served, ServeError> {
-    Gateway::new(config, engine, store).serve(listener, stop).await
+) -> Result<DrainReport, ServeError> {
+    GatewayServer::new(config, engine, store).serve(listener, stop).await
 }
 
-impl Gateway {
+impl GatewayServer {
     /// A gateway over an engine.
-    pub fn new(config: Arc<Config>, engine: Engine, store: Arc<AnyStore>) -> Gateway {
-        Gateway { config, engine, store, log: None, machine: None }
+    pub fn new(
+        config: Arc<GatewayConfig>,
+        engine: GatewayEngine,
+        store: Arc<AnyStore>,
+    ) -> GatewayServer {
+        GatewayServer { config, engine, store, log: None, local_sessions: None }
     }
 
     /// What the console may look at on this machine.
     #[must_use]
-    pub fn machine(mut self, machine: Arc<dyn Machine>) -> Gateway {
-        self.machine = Some(machine);
+    pub fn local_sessions(mut self, machine: Arc<dyn LocalSessions>) -> GatewayServer {
+        self.local_sessions = Some(machine);
         self
     }
 
     /// Lines of the log go there instead of the standard error stream.
     #[must_use]
-    pub fn log_to(mut self, to: impl Write + Send + 'static) -> Gateway {
+    pub fn log_to(mut self, to: impl Write + Send + 'static) -> GatewayServer {
         self.log = Some(Box::new(to));
         self
     }
@@ -110,17 +114,27 @@ impl Gateway {
         self,
         listener: TcpListener,
         stop: impl Future<Output = ()>,
-    ) -> Result<Served, ServeError> {
-        let Gateway { config, engine, store, log, machine } = self;
-        let meter = engine.meter().clone();
+    ) -> Result<DrainReport, ServeError> {
+        let GatewayServer { config, engine, store, log, local_sessions: machine } = self;
+        let meter = engine.metrics().clone();
         let (log, writer) =
-            Log::start(config.telemetry.log, log, meter.clone()).map_err(ServeError::Log)?;
-        let rules = Rules::of(&config.limits, &config.times);
-        let owners = Arc::new(Owners::new(config.limits.per_owner));
+            RequestLog::start(config.telemetry.log, log, meter.clone()).map_err(ServeError::Log)?;
+        let rules = ConnectionRules::from_config(&config.limits, &config.times);
+        let owners = Arc::new(CallerLimit::new(config.limits.per_owner));
         let (drain, draining) = watch::channel(false);
-        let console = Console::new(machine);
+        let console = ConsoleState::new(machine);
         let answered = AnsweredQuestions::default();
-        let app = App { config, engine, store, console, answered, meter, owners, log, draining };
+        let app = GatewayState {
+            config,
+            engine,
+            store,
+            console,
+            answered_questions: answered,
+            meter,
+            owners,
+            log,
+            draining,
+        };
         let app = Arc::new(app);
         let answer = {
             let app = app.clone();
@@ -139,163 +153,184 @@ impl Gateway {
 }
 
 /// Answers a request, whatever happens.
-async fn answer(app: Arc<App>, request: Request<Incoming>, peer: Peer) -> Response<Worked> {
+async fn answer(
+    app: Arc<GatewayState>,
+    request: Request<Incoming>,
+    peer: ConnectionAddresses,
+) -> Response<TrackedBody> {
     let (mut parts, body) = request.into_parts();
     let id = request_id::of(&parts.headers);
     let meter = app.meter.clone();
-    let mut work = Work::new(app.log.clone(), meter.clone(), id.clone(), parts.method.clone());
-    work.agent(&parts.headers);
+    let mut work =
+        RequestContext::new(app.log.clone(), meter.clone(), id.clone(), parts.method.clone());
+    work.set_user_agent(&parts.headers);
     let wire = error::wire(parts.uri.path(), &parts.headers);
-    let place = Place::find(&parts.method, parts.uri.path());
+    let place = GatewayRoute::find(&parts.method, parts.uri.path());
     work.path = match &place {
-        Ok(Place::Face(face)) => face.path().into(),
-        Ok(_) | Err(_) => log::masked(parts.uri.path()).into(),
+        Ok(GatewayRoute::Endpoint(face)) => face.path().into(),
+        Ok(_) | Err(_) => log::mask_path(parts.uri.path()).into(),
     };
-    if let Ok(Place::Face(face)) = place {
-        work.watched = Some((app.console.watch.clone(), face));
+    if let Ok(GatewayRoute::Endpoint(face)) = place {
+        work.monitor = Some((app.console.monitor.clone(), face));
     }
-    let route = place.as_ref().map_or(Route::Other, |place| place.route());
-    let need = place.as_ref().map_or(Need::Token, |place| place.need());
-    let door = access::door(&app.config.access, &parts, peer);
+    let route = place.as_ref().map_or(MetricRoute::Other, |place| place.metrics_route());
+    let need = place.as_ref().map_or(AuthRequirement::Token, |place| place.auth_requirement());
+    let door = access::check_origin(&app.config.access, &parts, peer);
     let page = door.as_ref().ok().and_then(Clone::clone);
     let handled = match door {
         // On the heap: the server moves what it waits for, and that should be small.
-        Ok(_) => calm(Box::pin(handle(&app, place, &mut parts, body, peer, &mut work))).await,
+        Ok(_) => {
+            catch_panic(Box::pin(handle(&app, place, &mut parts, body, peer, &mut work))).await
+        }
         Err(fault) => Ok(Err(fault)),
     };
     let mut reply = match handled {
         Ok(Ok(reply)) => reply,
         Ok(Err(fault)) => {
-            work.told.trouble = work.told.trouble.or(Some(fault.code));
+            work.summary.error_code = work.summary.error_code.or(Some(fault.code));
             error::reply(&fault, wire, &id)
         }
         Err(_) => {
-            let fault = error::panicked();
-            work.told.trouble = Some(fault.code);
+            let fault = error::internal_error();
+            work.summary.error_code = Some(fault.code);
             error::reply(&fault, wire, &id)
         }
     };
-    stamp(reply.headers_mut(), &id, page, need);
-    work.begins(reply.status(), route);
-    meter.request(route, work.told.action);
-    meter.bytes(meter::Bytes::In, work.bytes_in);
+    add_headers(reply.headers_mut(), &id, page, need);
+    work.start_reply(reply.status(), route);
+    meter.count_request(route, work.summary.action);
+    meter.count_bytes(metrics::ByteDirection::In, work.bytes_in);
     let (parts, body) = reply.into_parts();
-    let body = Worked::new(body, work, &parts.headers);
+    let body = TrackedBody::new(body, work, &parts.headers);
     Response::from_parts(parts, body)
 }
 
 async fn handle(
-    app: &App,
-    place: Result<Place, Fault>,
+    app: &GatewayState,
+    place: Result<GatewayRoute, ApiError>,
     parts: &mut Parts,
     body: Incoming,
-    peer: Peer,
-    work: &mut Work,
-) -> Result<Reply, Fault> {
-    intake::framing(&parts.headers)?;
+    peer: ConnectionAddresses,
+    work: &mut RequestContext,
+) -> Result<HttpReply, ApiError> {
+    request_body::check_transfer_encoding(&parts.headers)?;
     // Whoever has no token does not learn which paths there are.
-    let need = place.as_ref().map_or(Need::Token, |place| place.need());
+    let need = place.as_ref().map_or(AuthRequirement::Token, |place| place.auth_requirement());
     let visitor = match need {
-        Need::Nothing => None,
-        Need::Token => Some(access::visitor(&app.config.access, &mut parts.headers)?),
+        AuthRequirement::Public => None,
+        AuthRequirement::Token => {
+            Some(access::authenticate(&app.config.access, &mut parts.headers)?)
+        }
     };
-    access::foreign(&parts.headers)?;
+    access::reject_upstream_headers(&parts.headers)?;
     let place = place?;
     let wire = error::wire(parts.uri.path(), &parts.headers);
     if let Some(visitor) = &visitor {
         let owner = &visitor.caller.owner;
         work.owner = Some(owner.clone());
-        work.turn = Some(app.owners.turn(owner).ok_or_else(error::busy)?);
+        work.permit = Some(app.owners.acquire(owner).ok_or_else(error::too_many_requests)?);
     }
     match (place, visitor) {
-        (Place::Face(face), Some(visitor)) => {
-            let body = read(app, &parts.headers, body, work).await?;
-            Ok(ask(app, face, &mut parts.headers, body, visitor, work).await)
+        (GatewayRoute::Endpoint(face), Some(visitor)) => {
+            let body = read_body(app, &parts.headers, body, work).await?;
+            Ok(forward_to_engine(app, face, &mut parts.headers, body, visitor, work).await)
         }
-        (Place::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), wire),
-        (Place::Api | Place::Console, Some(visitor)) => {
-            let body = read(app, &parts.headers, body, work).await?;
-            let call = Call {
+        (GatewayRoute::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), wire),
+        (GatewayRoute::Api | GatewayRoute::Console, Some(visitor)) => {
+            let body = read_body(app, &parts.headers, body, work).await?;
+            let call = ApiRequest {
                 method: &parts.method,
                 path: parts.uri.path(),
                 query: parts.uri.query(),
                 headers: &parts.headers,
-                visitor: &visitor,
+                principal: &visitor,
                 body,
                 id: &work.id,
                 peer,
             };
             let reply = match place {
-                Place::Console => console::route(app, call).await,
+                GatewayRoute::Console => console::route(app, call).await,
                 _ => api::route(app, call).await,
             };
             reply.ok_or_else(error::not_found)
         }
-        (Place::Metrics, Some(_)) => Ok(metrics(app)),
-        (Place::Health(health), _) => Ok(probe(app, health)),
-        (Place::OpenApi, _) => Ok(Outgoing::reply(StatusCode::OK, JSON, api::openapi())),
-        (Place::Page, _) => {
-            Ok(console::file(parts.uri.path(), &parts.headers).unwrap_or_else(page::reply))
-        }
-        (Place::Preflight, _) => Ok(preflight(&parts.headers)),
-        (Place::Face(_) | Place::Models | Place::Api | Place::Console | Place::Metrics, None) => {
-            Err(error::bad_token())
-        }
+        (GatewayRoute::Metrics, Some(_)) => Ok(metrics(app)),
+        (GatewayRoute::Health(health), _) => Ok(probe(app, health)),
+        (GatewayRoute::OpenApi, _) => Ok(ResponseBody::reply(StatusCode::OK, JSON, api::openapi())),
+        (GatewayRoute::Page, _) => Ok(console::asset_reply(parts.uri.path(), &parts.headers)
+            .unwrap_or_else(landing_page::reply)),
+        (GatewayRoute::Preflight, _) => Ok(preflight(&parts.headers)),
+        (
+            GatewayRoute::Endpoint(_)
+            | GatewayRoute::Models
+            | GatewayRoute::Api
+            | GatewayRoute::Console
+            | GatewayRoute::Metrics,
+            None,
+        ) => Err(error::bad_token()),
     }
 }
 
-async fn read(
-    app: &App,
+async fn read_body(
+    app: &GatewayState,
     headers: &HeaderMap,
     body: Incoming,
-    work: &mut Work,
-) -> Result<Bytes, Fault> {
-    let body = intake::body(headers, body, &app.config.limits, app.config.times.body).await?;
+    work: &mut RequestContext,
+) -> Result<Bytes, ApiError> {
+    let body =
+        request_body::read_body(headers, body, &app.config.limits, app.config.times.body).await?;
     work.bytes_in = body.len();
     Ok(body)
 }
 
-async fn ask(
-    app: &App,
-    face: Face,
+async fn forward_to_engine(
+    app: &GatewayState,
+    face: GatewayEndpoint,
     headers: &mut HeaderMap,
     body: Bytes,
-    visitor: Visitor,
-    work: &mut Work,
-) -> Reply {
+    visitor: Principal,
+    work: &mut RequestContext,
+) -> HttpReply {
     let headers = std::mem::take(headers);
-    let asked = Asked { face, headers, body, caller: visitor.caller, id: work.id.clone() };
-    let answered = app.engine.answer(asked).await;
-    work.told = answered.told;
-    let mut reply = Response::new(Outgoing::from(answered.body));
+    let asked = GatewayRequest {
+        endpoint: face,
+        headers,
+        body,
+        caller: visitor.caller,
+        id: work.id.clone(),
+    };
+    let answered = app.engine.handle(asked).await;
+    work.summary = answered.summary;
+    let mut reply = Response::new(ResponseBody::from(answered.body));
     *reply.status_mut() = answered.status;
     *reply.headers_mut() = answered.headers;
     reply
 }
 
-fn metrics(app: &App) -> Reply {
+fn metrics(app: &GatewayState) -> HttpReply {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Outgoing::reply(StatusCode::OK, KIND, app.engine.meter().render())
+    ResponseBody::reply(StatusCode::OK, KIND, app.engine.metrics().render())
 }
 
-fn probe(app: &App, health: Health) -> Reply {
+fn probe(app: &GatewayState, health: HealthProbe) -> HttpReply {
     match (health, *app.draining.borrow()) {
-        (Health::Live, _) | (Health::Ready, false) => {
-            Outgoing::reply(StatusCode::OK, JSON, well(app))
+        (HealthProbe::Live, _) | (HealthProbe::Ready, false) => {
+            ResponseBody::reply(StatusCode::OK, JSON, health_json(app))
         }
-        (Health::Ready, true) => {
-            Outgoing::reply(StatusCode::SERVICE_UNAVAILABLE, JSON, r#"{"status":"draining"}"#)
+        (HealthProbe::Ready, true) => {
+            ResponseBody::reply(StatusCode::SERVICE_UNAVAILABLE, JSON, r#"{"status":"draining"}"#)
         }
     }
 }
 
 /// That all is well; and how many agents live here, where there may be any.
-fn well(app: &App) -> String {
-    let lives = |upstream: &Arc<Upstream>| matches!(upstream.reach, Reach::Agent(_));
+fn health_json(app: &GatewayState) -> String {
+    let lives =
+        |upstream: &Arc<UpstreamConfig>| matches!(upstream.transport, UpstreamTransport::Agent(_));
     if !app.config.upstreams.iter().any(lives) {
         return r#"{"status":"ok"}"#.to_owned();
     }
-    let counts = app.engine.agents();
+    let counts = app.engine.agent_counts();
     let agents = json!({
         "processes": counts.processes,
         "waiting": counts.waiting,
@@ -306,8 +341,8 @@ fn well(app: &App) -> String {
 }
 
 /// A page of a listed origin may ask in every way that there is. Pages of others do not get here.
-fn preflight(headers: &HeaderMap) -> Reply {
-    let mut reply = Response::new(Outgoing::whole(""));
+fn preflight(headers: &HeaderMap) -> HttpReply {
+    let mut reply = Response::new(ResponseBody::full(""));
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let out = reply.headers_mut();
     let methods = HeaderValue::from_static("GET, POST, OPTIONS");
@@ -323,7 +358,12 @@ fn preflight(headers: &HeaderMap) -> Reply {
 }
 
 /// What every reply carries.
-fn stamp(headers: &mut HeaderMap, id: &str, page: Option<HeaderValue>, need: Need) {
+fn add_headers(
+    headers: &mut HeaderMap,
+    id: &str,
+    page: Option<HeaderValue>,
+    need: AuthRequirement,
+) {
     const EXPOSED: &str = "x-request-id, x-foxwedge-findings, x-foxwedge-action, \
                            x-foxwedge-session, x-foxwedge-match, x-should-retry, retry-after";
     if let Ok(id) = HeaderValue::from_str(id) {
@@ -332,11 +372,11 @@ fn stamp(headers: &mut HeaderMap, id: &str, page: Option<HeaderValue>, need: Nee
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     match need {
         // What a token opened is for its owner, and stays in nobody's cache.
-        Need::Token => {
+        AuthRequirement::Token => {
             let kept = headers.entry(header::CACHE_CONTROL);
             kept.or_insert(HeaderValue::from_static("no-store"));
         }
-        Need::Nothing => {}
+        AuthRequirement::Public => {}
     }
     if let Some(origin) = page {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -9,8 +9,8 @@
 //! [`FrameId`] it saw, and gets the frames behind it by encoding the run's log again.
 
 mod json;
-mod names;
-mod words;
+mod unique_names;
+mod common_fields;
 mod tracker;
 mod agui;
 mod ai_sdk;
@@ -19,15 +19,15 @@ mod frame;
 #[cfg(test)]
 mod tests;
 
-use crate::{Effect, Id, Json, wire};
+use crate::{RawJson, RunEffect, SharedId, wire};
 
-pub use frame::{Frame, FrameId, NoFrameId};
+pub use frame::{FrameId, FrameIdError, UiFrame};
 
-use tracker::{Tracker, Waiting};
+use tracker::{ChangeTracker, OpenRequestPolicy};
 
 /// A standard that user interfaces speak.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Format {
+pub enum UiFormat {
     /// AG-UI events.
     AgUi,
     /// The UI message stream of the AI SDK.
@@ -38,27 +38,28 @@ pub enum Format {
     Jsonl,
 }
 
-impl Format {
+impl UiFormat {
     /// Every format.
-    pub const ALL: [Format; 4] = [Format::AgUi, Format::AiSdk, Format::Acp, Format::Jsonl];
+    pub const ALL: [UiFormat; 4] =
+        [UiFormat::AgUi, UiFormat::AiSdk, UiFormat::Acp, UiFormat::Jsonl];
 
     /// The word that users say.
     pub fn name(self) -> &'static str {
         match self {
-            Format::AgUi => "agui",
-            Format::AiSdk => "ai-sdk",
-            Format::Acp => "acp",
-            Format::Jsonl => "jsonl",
+            UiFormat::AgUi => "agui",
+            UiFormat::AiSdk => "ai-sdk",
+            UiFormat::Acp => "acp",
+            UiFormat::Jsonl => "jsonl",
         }
     }
 
     /// The format of a word.
-    pub fn from_name(name: &str) -> Option<Format> {
+    pub fn from_name(name: &str) -> Option<UiFormat> {
         Some(match name {
-            "agui" | "ag-ui" => Format::AgUi,
-            "ai-sdk" => Format::AiSdk,
-            "acp" => Format::Acp,
-            "jsonl" => Format::Jsonl,
+            "agui" | "ag-ui" => UiFormat::AgUi,
+            "ai-sdk" => UiFormat::AiSdk,
+            "acp" => UiFormat::Acp,
+            "jsonl" => UiFormat::Jsonl,
             _ => return None,
         })
     }
@@ -66,7 +67,7 @@ impl Format {
 
 /// Which AG-UI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum AgUi {
+pub enum AgUiRevision {
     /// What clients of 0.0.x read, and newer ones as well.
     #[default]
     V0,
@@ -76,7 +77,7 @@ pub enum AgUi {
 
 /// Which Agent Client Protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Acp {
+pub enum AcpRevision {
     /// Version 1: the answer to the prompt is the end of the run.
     #[default]
     V1,
@@ -86,51 +87,51 @@ pub enum Acp {
 
 /// What an encoder has to know beside the effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+pub struct EncoderOptions {
     /// The session, as clients know it.
-    pub session: Id,
+    pub session: SharedId,
     /// The run; if none is named, the first one that comes.
-    pub run: Option<Id>,
+    pub run: Option<SharedId>,
     /// Which AG-UI.
-    pub agui: AgUi,
+    pub agui: AgUiRevision,
     /// Which Agent Client Protocol.
-    pub acp: Acp,
+    pub acp: AcpRevision,
     /// The id of the `session/prompt` that the run answers: a JSON string or a whole number. If
     /// none is given, the id of the run.
-    pub prompt: Option<Json>,
+    pub prompt: Option<RawJson>,
 }
 
-impl Options {
+impl EncoderOptions {
     /// For a session, with the defaults of everything else.
-    pub fn new(session: &Id) -> Options {
-        Options { session: session.clone(), ..Options::default() }
+    pub fn new(session: &SharedId) -> EncoderOptions {
+        EncoderOptions { session: session.clone(), ..EncoderOptions::default() }
     }
 }
 
 /// How a response in a format is labelled.
-pub fn content_type(format: Format) -> &'static str {
+pub fn content_type(format: UiFormat) -> &'static str {
     match format {
-        Format::AgUi | Format::AiSdk | Format::Acp => "text/event-stream",
-        Format::Jsonl => "application/x-ndjson",
+        UiFormat::AgUi | UiFormat::AiSdk | UiFormat::Acp => "text/event-stream",
+        UiFormat::Jsonl => "application/x-ndjson",
     }
 }
 
 /// The headers of a response in a format, the content type among them.
-pub fn headers(format: Format) -> &'static [(&'static str, &'static str)] {
+pub fn headers(format: UiFormat) -> &'static [(&'static str, &'static str)] {
     match format {
-        Format::AgUi | Format::Acp => &[
+        UiFormat::AgUi | UiFormat::Acp => &[
             ("content-type", "text/event-stream"),
             ("cache-control", "no-cache"),
             ("x-accel-buffering", "no"),
         ],
-        Format::AiSdk => &[
+        UiFormat::AiSdk => &[
             ("content-type", "text/event-stream"),
             ("cache-control", "no-cache"),
             ("connection", "keep-alive"),
             ("x-vercel-ai-ui-message-stream", "v1"),
             ("x-accel-buffering", "no"),
         ],
-        Format::Jsonl => &[
+        UiFormat::Jsonl => &[
             ("content-type", "application/x-ndjson"),
             ("cache-control", "no-cache"),
             ("x-accel-buffering", "no"),
@@ -139,113 +140,126 @@ pub fn headers(format: Format) -> &'static [(&'static str, &'static str)] {
 }
 
 /// Turns the effects of one run into frames.
-pub struct Encoder {
-    format: Format,
-    options: Options,
+pub struct RunEncoder {
+    format: UiFormat,
+    options: EncoderOptions,
     /// Known since the first effect.
-    speaker: Option<Speaker>,
+    state: Option<EncoderState>,
     id: FrameId,
     is_done: bool,
 }
 
 /// What speaks for one run.
-struct Speaker {
-    run: Id,
-    tracker: Tracker,
-    voice: Voice,
+struct EncoderState {
+    run: SharedId,
+    tracker: ChangeTracker,
+    encoder: UiEncoder,
 }
 
-enum Voice {
-    AgUi(agui::Voice),
-    AiSdk(ai_sdk::Voice),
-    Acp(acp::Voice),
+enum UiEncoder {
+    AgUi(agui::AgUiEncoder),
+    AiSdk(ai_sdk::AiSdkEncoder),
+    Acp(acp::AcpEncoder),
     Jsonl,
 }
 
-impl Encoder {
+impl RunEncoder {
     /// An encoder that has seen nothing yet.
-    pub fn new(format: Format, options: Options) -> Encoder {
+    pub fn new(format: UiFormat, options: EncoderOptions) -> RunEncoder {
         let id = FrameId { seq: 0, part: 0 };
-        Encoder { format, options, speaker: None, id, is_done: false }
+        RunEncoder { format, options, state: None, id, is_done: false }
     }
 
     /// Takes an effect, and adds the frames it comes to. Those of other runs are not ours.
-    pub fn push(&mut self, effect: &Effect, out: &mut Vec<Frame>) {
+    pub fn push(&mut self, effect: &RunEffect, out: &mut Vec<UiFrame>) {
         match effect {
-            Effect::Emit(event) => {
+            RunEffect::Emit(event) => {
                 let (format, id) = (self.format, &mut self.id);
-                let speaker = speaker(&mut self.speaker, format, &self.options, &event.run);
+                let speaker = encoder_state(&mut self.state, format, &self.options, &event.run);
                 if speaker.run != event.run {
                     return;
                 }
                 if let Some(seq) = event.seq {
                     *id = FrameId { seq, part: 0 };
                 }
-                match &speaker.voice {
-                    Voice::Jsonl => Sink { id, out }.frame(wire::write(event)),
-                    Voice::AgUi(_) | Voice::AiSdk(_) | Voice::Acp(_) => {}
+                match &speaker.encoder {
+                    UiEncoder::Jsonl => FrameSink { id, out }.push_frame(wire::write(event)),
+                    UiEncoder::AgUi(_) | UiEncoder::AiSdk(_) | UiEncoder::Acp(_) => {}
                 }
             }
-            Effect::Show { run, change } => {
+            RunEffect::Show { run, change } => {
                 let (format, id) = (self.format, &mut self.id);
-                let speaker = speaker(&mut self.speaker, format, &self.options, run);
+                let speaker = encoder_state(&mut self.state, format, &self.options, run);
                 if speaker.run != *run {
                     return;
                 }
-                let sink = &mut Sink { id, out };
-                let Speaker { tracker, voice, .. } = speaker;
+                let sink = &mut FrameSink { id, out };
+                let EncoderState { tracker, encoder: voice, .. } = speaker;
                 match voice {
-                    Voice::AgUi(voice) => tracker.take(change, &mut |told| voice.tell(told, sink)),
-                    Voice::AiSdk(voice) => tracker.take(change, &mut |told| voice.tell(told, sink)),
-                    Voice::Acp(voice) => tracker.take(change, &mut |told| voice.tell(told, sink)),
-                    Voice::Jsonl => {}
+                    UiEncoder::AgUi(voice) => {
+                        tracker.apply(change, &mut |told| voice.encode(told, sink))
+                    }
+                    UiEncoder::AiSdk(voice) => {
+                        tracker.apply(change, &mut |told| voice.encode(told, sink))
+                    }
+                    UiEncoder::Acp(voice) => {
+                        tracker.apply(change, &mut |told| voice.encode(told, sink))
+                    }
+                    UiEncoder::Jsonl => {}
                 }
             }
-            Effect::Resolve { .. }
-            | Effect::CallOff { .. }
-            | Effect::Announce { .. }
-            | Effect::Drain { .. }
-            | Effect::Warn(_) => {}
+            RunEffect::Resolve { .. }
+            | RunEffect::CancelTool { .. }
+            | RunEffect::Announce { .. }
+            | RunEffect::Drain { .. }
+            | RunEffect::Warn(_) => {}
         }
     }
 
     /// Adds what a stream ends with after the end of its run. A run that is not over adds nothing.
-    pub fn finish(&mut self, out: &mut Vec<Frame>) {
-        let is_over = self.speaker.as_ref().is_some_and(|speaker| speaker.tracker.is_over());
-        if is_over && self.format == Format::AiSdk && !self.is_done {
+    pub fn finish(&mut self, out: &mut Vec<UiFrame>) {
+        let is_over = self.state.as_ref().is_some_and(|speaker| speaker.tracker.is_over());
+        if is_over && self.format == UiFormat::AiSdk && !self.is_done {
             self.is_done = true;
-            Sink { id: &mut self.id, out }.frame("[DONE]".to_owned());
+            FrameSink { id: &mut self.id, out }.push_frame("[DONE]".to_owned());
         }
     }
 }
 
-fn speaker<'a>(
-    place: &'a mut Option<Speaker>,
-    format: Format,
-    options: &Options,
-    seen: &Id,
-) -> &'a mut Speaker {
+fn encoder_state<'a>(
+    place: &'a mut Option<EncoderState>,
+    format: UiFormat,
+    options: &EncoderOptions,
+    seen: &SharedId,
+) -> &'a mut EncoderState {
     place.get_or_insert_with(|| {
         let run = options.run.as_ref().unwrap_or(seen);
         let (voice, waiting) = match format {
-            Format::AgUi => (Voice::AgUi(agui::Voice::new(run, options)), Waiting::Stays),
-            Format::AiSdk => (Voice::AiSdk(ai_sdk::Voice::new(run, options)), Waiting::Stays),
-            Format::Acp => (Voice::Acp(acp::Voice::new(run, options)), Waiting::Ends),
-            Format::Jsonl => (Voice::Jsonl, Waiting::Ends),
+            UiFormat::AgUi => {
+                (UiEncoder::AgUi(agui::AgUiEncoder::new(run, options)), OpenRequestPolicy::KeepOpen)
+            }
+            UiFormat::AiSdk => (
+                UiEncoder::AiSdk(ai_sdk::AiSdkEncoder::new(run, options)),
+                OpenRequestPolicy::KeepOpen,
+            ),
+            UiFormat::Acp => {
+                (UiEncoder::Acp(acp::AcpEncoder::new(run, options)), OpenRequestPolicy::Close)
+            }
+            UiFormat::Jsonl => (UiEncoder::Jsonl, OpenRequestPolicy::Close),
         };
-        Speaker { run: run.clone(), tracker: Tracker::new(run, waiting), voice }
+        EncoderState { run: run.clone(), tracker: ChangeTracker::new(run, waiting), encoder: voice }
     })
 }
 
 /// Numbers frames.
-struct Sink<'a> {
+struct FrameSink<'a> {
     id: &'a mut FrameId,
-    out: &'a mut Vec<Frame>,
+    out: &'a mut Vec<UiFrame>,
 }
 
-impl Sink<'_> {
-    fn frame(&mut self, data: String) {
+impl FrameSink<'_> {
+    fn push_frame(&mut self, data: String) {
         self.id.part = self.id.part.saturating_add(1);
-        self.out.push(Frame { id: *self.id, data });
+        self.out.push(UiFrame { id: *self.id, data });
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! `wire` spells events as JSON and reads them; `follow` makes them out of the streams of agents.
 
-use crate::{Id, Json, Outcome, Reason, Status};
+use crate::{Outcome, RawJson, SharedId, ToolStatus, ToolStatusReason};
 
 /// Something that happened in a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Event {
+pub struct RunEvent {
     /// The run it belongs to.
-    pub run: Id,
+    pub run: SharedId,
     /// The run's number in its session: a later run has a higher one. Whoever does not know it
     /// leaves it out.
     pub epoch: Option<u64>,
@@ -18,95 +18,95 @@ pub struct Event {
     /// When it happened, in milliseconds since 1970, if its source says so.
     pub at: Option<u64>,
     /// A word in it that its reader did not know, for the operator.
-    pub odd: Option<Id>,
+    pub unknown_word: Option<SharedId>,
     /// What happened.
-    pub body: Body,
+    pub body: EventPayload,
 }
 
-impl Event {
+impl RunEvent {
     /// An event as a source tells it: no place yet, no time.
-    pub fn new(run: &Id, body: Body) -> Event {
-        Event { run: run.clone(), epoch: None, seq: None, at: None, odd: None, body }
+    pub fn new(run: &SharedId, body: EventPayload) -> RunEvent {
+        RunEvent { run: run.clone(), epoch: None, seq: None, at: None, unknown_word: None, body }
     }
 }
 
 /// What happened.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Body {
+pub enum EventPayload {
     /// The run began: `run-started`.
-    Started(Started),
+    Started(RunStart),
     /// Which tools the agent has: `tools-available`.
     ToolsAvailable(ToolsAvailable),
     /// A new message of the model, which has its own calls: `turn-started`.
-    Turn(Turn),
+    TurnStarted(TurnStart),
     /// The model said something: `text`.
-    Text(Text),
+    Text(TextUpdate),
     /// The model thought something: `thought`.
-    Thought(Text),
+    Thought(TextUpdate),
     /// The model calls a tool: `tool-call`. Comes once or more, with what is known by then.
-    Call(Call),
+    ToolCall(ToolCallUpdate),
     /// A piece of a call's arguments: `tool-arguments`.
-    Arguments {
+    ToolArguments {
         /// The call.
         call: CallRef,
         /// JSON text that continues what came before.
         delta: String,
     },
     /// What a tool shows while it works: `tool-progress`.
-    Progress {
+    ToolProgress {
         /// The call.
         call: CallRef,
         /// What it shows.
-        content: Json,
+        content: RawJson,
     },
     /// What a tool answered: `tool-result`.
-    Result(ToolResult),
+    ToolResult(ToolResult),
     /// Somebody called off this one call: `tool-cancelled`.
-    Cancelled {
+    ToolCancelled {
         /// The call.
         call: CallRef,
     },
     /// A person has to allow a call or answer a question: `approval-asked`, `question-asked`.
-    Asked(Ask),
+    ApprovalRequested(ApprovalRequest),
     /// Somebody did: `approval-answered`, `question-answered`.
-    Replied(Reply),
+    ApprovalReplied(ApprovalReply),
     /// The list of tasks, whole: `tasks`.
-    Tasks(Vec<Task>),
+    Tasks(Vec<TaskItem>),
     /// What it cost so far: `usage`.
-    Usage(Usage),
+    Usage(RunUsage),
     /// Something worth a card beside the conversation: `activity`.
-    Activity(Activity),
+    Activity(ActivityCard),
     /// Something went wrong: `error`. A fatal one ends the run.
-    Problem(Problem),
+    Problem(RunProblem),
     /// Somebody wants it to stop: `stop`.
-    Stop(Stop),
+    Stop(StopRequest),
     /// Nothing came for too long: `timed-out`. With a call, only that call.
     TimedOut {
         /// The call, if it is one.
         call: Option<CallRef>,
     },
     /// The run came to its end: `run-ended`.
-    Ended(Ended),
+    Ended(RunEnd),
     /// A kind of event that we do not know. It keeps its place and changes nothing.
     Unknown {
         /// What it calls itself.
         kind: String,
         /// All of it.
-        raw: Json,
+        raw: RawJson,
     },
 }
 
 /// The start of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Started {
+pub struct RunStart {
     /// The session it belongs to, if the source says so.
-    pub session: Option<Id>,
+    pub session: Option<SharedId>,
     /// The run that started it.
-    pub parent: Option<Id>,
+    pub parent: Option<SharedId>,
     /// The agent, such as `claude-code`.
-    pub agent: Option<Id>,
+    pub agent: Option<SharedId>,
     /// The model.
-    pub model: Option<Id>,
+    pub model: Option<SharedId>,
 }
 
 /// The tools of an agent. A list with a lower version than the last one is late.
@@ -117,25 +117,25 @@ pub struct ToolsAvailable {
     /// Whether more are to come.
     pub ready: bool,
     /// Their names.
-    pub tools: Vec<Id>,
+    pub tools: Vec<SharedId>,
 }
 
 /// A new message of the model.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Turn {
+pub struct TurnStart {
     /// Its number in the run, from 1 on.
     pub turn: Option<u32>,
     /// The message's id.
-    pub message: Option<Id>,
+    pub message: Option<SharedId>,
 }
 
 /// Something the model said or thought: a piece, or all of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Text {
+pub struct TextUpdate {
     /// The message it belongs to.
-    pub message: Option<Id>,
+    pub message: Option<SharedId>,
     /// The call whose sub-agent says it. Such text is never the run's own.
-    pub parent: Option<Id>,
+    pub parent: Option<SharedId>,
     /// A piece that continues what came before.
     pub delta: Option<String>,
     /// All of it, which makes it complete.
@@ -147,32 +147,32 @@ pub struct Text {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CallRef {
     /// The id, never empty.
-    pub id: Option<Id>,
+    pub id: Option<SharedId>,
     /// The turn.
     pub turn: Option<u32>,
 }
 
 /// What is known about a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Call {
+pub struct ToolCallUpdate {
     /// Which one.
     pub call: CallRef,
     /// The tool.
-    pub name: Option<Id>,
+    pub name: Option<SharedId>,
     /// The call whose sub-agent makes it.
-    pub parent: Option<Id>,
+    pub parent: Option<SharedId>,
     /// The arguments, all of them. A call without them is still being written.
-    pub input: Option<Json>,
+    pub input: Option<RawJson>,
     /// What a person may read about it.
     pub title: Option<String>,
     /// Its status, if the source has one: only `Pending`, `AwaitingApproval` and `Running` say
     /// something here; a final one comes with its result.
-    pub status: Option<Status>,
+    pub status: Option<ToolStatus>,
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum How {
+pub enum ToolOutcome {
     /// Well.
     Ok,
     /// In an error.
@@ -191,30 +191,30 @@ pub enum How {
     HandedOver,
 }
 
-impl How {
+impl ToolOutcome {
     /// The status of a call that ended so.
-    pub fn status(self) -> Status {
+    pub fn status(self) -> ToolStatus {
         match self {
-            How::Ok => Status::Succeeded,
-            How::Error | How::TimedOut => Status::Failed,
-            How::Denied => Status::Denied,
-            How::Cancelled | How::Skipped => Status::Cancelled,
-            How::Interrupted => Status::Interrupted,
-            How::HandedOver => Status::HandedOver,
+            ToolOutcome::Ok => ToolStatus::Succeeded,
+            ToolOutcome::Error | ToolOutcome::TimedOut => ToolStatus::Failed,
+            ToolOutcome::Denied => ToolStatus::Denied,
+            ToolOutcome::Cancelled | ToolOutcome::Skipped => ToolStatus::Cancelled,
+            ToolOutcome::Interrupted => ToolStatus::Interrupted,
+            ToolOutcome::HandedOver => ToolStatus::HandedOver,
         }
     }
 
     /// Why, where the status does not say it.
-    pub fn reason(self) -> Option<Reason> {
+    pub fn reason(self) -> Option<ToolStatusReason> {
         match self {
-            How::TimedOut => Some(Reason::TimedOut),
-            How::Skipped => Some(Reason::Skipped),
-            How::Ok
-            | How::Error
-            | How::Denied
-            | How::Cancelled
-            | How::Interrupted
-            | How::HandedOver => None,
+            ToolOutcome::TimedOut => Some(ToolStatusReason::TimedOut),
+            ToolOutcome::Skipped => Some(ToolStatusReason::Skipped),
+            ToolOutcome::Ok
+            | ToolOutcome::Error
+            | ToolOutcome::Denied
+            | ToolOutcome::Cancelled
+            | ToolOutcome::Interrupted
+            | ToolOutcome::HandedOver => None,
         }
     }
 }
@@ -225,18 +225,18 @@ pub struct ToolResult {
     /// Which call.
     pub call: CallRef,
     /// The tool, if the source says so.
-    pub name: Option<Id>,
+    pub name: Option<SharedId>,
     /// How it ended.
-    pub how: How,
+    pub outcome: ToolOutcome,
     /// Why, if the machine that closed it said so.
-    pub reason: Option<Reason>,
+    pub reason: Option<ToolStatusReason>,
     /// What it said.
-    pub content: Option<Json>,
+    pub content: Option<RawJson>,
 }
 
 /// What is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AskKind {
+pub enum ApprovalKind {
     /// May this call run?
     Approval,
     /// A question with an answer.
@@ -245,22 +245,22 @@ pub enum AskKind {
 
 /// Something that a person has to decide.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Ask {
+pub struct ApprovalRequest {
     /// The call.
     pub call: CallRef,
     /// The request's own id; a call asks once under one id.
-    pub id: Option<Id>,
+    pub id: Option<SharedId>,
     /// What is asked.
-    pub kind: AskKind,
+    pub kind: ApprovalKind,
     /// What a person reads.
     pub prompt: Option<String>,
     /// The choices, in the agent's own form.
-    pub choices: Option<Json>,
+    pub choices: Option<RawJson>,
 }
 
 /// What somebody decided.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Verdict {
+pub enum ApprovalVerdict {
     /// Go on.
     Allowed,
     /// No.
@@ -271,29 +271,29 @@ pub enum Verdict {
     Cancelled,
 }
 
-impl Verdict {
+impl ApprovalVerdict {
     /// The word that logs, stores and user interfaces see.
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Allowed => "allowed",
-            Verdict::Denied => "denied",
-            Verdict::Answered => "answered",
-            Verdict::Cancelled => "cancelled",
+            ApprovalVerdict::Allowed => "allowed",
+            ApprovalVerdict::Denied => "denied",
+            ApprovalVerdict::Answered => "answered",
+            ApprovalVerdict::Cancelled => "cancelled",
         }
     }
 }
 
 /// A decision.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Reply {
+pub struct ApprovalReply {
     /// The call.
     pub call: CallRef,
     /// The request's own id.
-    pub id: Option<Id>,
+    pub id: Option<SharedId>,
     /// What was decided.
-    pub verdict: Verdict,
+    pub verdict: ApprovalVerdict,
     /// What the person said. It goes to whoever asked, and into no error text.
-    pub answer: Option<Json>,
+    pub answer: Option<RawJson>,
 }
 
 /// How far a task is.
@@ -326,9 +326,9 @@ impl TaskStatus {
 
 /// One line of a task list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Task {
+pub struct TaskItem {
     /// Its id, if the agent gives one.
-    pub id: Option<Id>,
+    pub id: Option<SharedId>,
     /// What is to be done.
     pub content: String,
     /// How far it is.
@@ -339,7 +339,7 @@ pub struct Task {
 
 /// Tokens, as the provider counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Usage {
+pub struct RunUsage {
     /// Read.
     pub input: u64,
     /// Written.
@@ -352,29 +352,29 @@ pub struct Usage {
 
 /// A repair, a compaction, or anything else worth a card.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Activity {
+pub struct ActivityCard {
     /// What it is, such as `repair` or `compaction`.
-    pub kind: Id,
+    pub kind: SharedId,
     /// The card's id; the same id again replaces it.
-    pub id: Option<Id>,
+    pub id: Option<SharedId>,
     /// What it says.
-    pub content: Json,
+    pub content: RawJson,
 }
 
 /// Something that went wrong.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Problem {
+pub struct RunProblem {
     /// In words.
     pub message: String,
     /// In a word.
-    pub code: Option<Id>,
+    pub code: Option<SharedId>,
     /// Whether the run ends by it.
     pub fatal: bool,
 }
 
 /// The wish to stop.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Stop {
+pub struct StopRequest {
     /// How long tools at work may take to finish, in milliseconds. The outcome is decided
     /// already, whatever comes in the meantime.
     pub grace: u64,
@@ -382,13 +382,13 @@ pub struct Stop {
 
 /// The end of a run, as it was told or as it was decided.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Ended {
+pub struct RunEnd {
     /// How; nobody said means: by what was said before.
     pub outcome: Option<Outcome>,
     /// The text of the result.
     pub text: Option<String>,
     /// What went wrong.
-    pub problem: Option<Problem>,
+    pub problem: Option<RunProblem>,
     /// What it cost.
-    pub usage: Option<Usage>,
+    pub usage: Option<RunUsage>,
 }

@@ -8,7 +8,7 @@
 mod fields;
 mod time;
 mod calls;
-mod tale;
+mod emitter;
 pub(crate) mod tasks;
 mod claude;
 mod codex;
@@ -19,13 +19,13 @@ mod detect;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests;
 
-use crate::{CallRef, Event, Id};
+use crate::{CallRef, RunEvent, SharedId};
 
-pub use detect::detect;
+pub use detect::detect_source;
 
 /// Whose lines they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum StreamSource {
     /// Claude Code and its Agent SDKs with `--output-format stream-json`, and Qwen Code, whose
     /// lines have the same form.
     ClaudeCode,
@@ -37,30 +37,34 @@ pub enum Source {
     Events,
 }
 
-impl Source {
+impl StreamSource {
     /// Every source.
-    pub const ALL: [Source; 4] =
-        [Source::ClaudeCode, Source::Codex, Source::GeminiCli, Source::Events];
+    pub const ALL: [StreamSource; 4] = [
+        StreamSource::ClaudeCode,
+        StreamSource::Codex,
+        StreamSource::GeminiCli,
+        StreamSource::Events,
+    ];
 
     /// Its name on a command line.
     pub fn name(self) -> &'static str {
         match self {
-            Source::ClaudeCode => "claude-code",
-            Source::Codex => "codex",
-            Source::GeminiCli => "gemini-cli",
-            Source::Events => "events",
+            StreamSource::ClaudeCode => "claude-code",
+            StreamSource::Codex => "codex",
+            StreamSource::GeminiCli => "gemini-cli",
+            StreamSource::Events => "events",
         }
     }
 
     /// The source of a name, or of another agent that prints the same lines.
-    pub fn from_name(name: &str) -> Option<Source> {
+    pub fn from_name(name: &str) -> Option<StreamSource> {
         Some(match name {
             "claude-code" | "claude" | "claude-agent-sdk" | "qwen-code" | "qwen" => {
-                Source::ClaudeCode
+                StreamSource::ClaudeCode
             }
-            "codex" | "codex-exec" => Source::Codex,
-            "gemini-cli" | "gemini" => Source::GeminiCli,
-            "events" | "foxwedge" => Source::Events,
+            "codex" | "codex-exec" => StreamSource::Codex,
+            "gemini-cli" | "gemini" => StreamSource::GeminiCli,
+            "events" | "foxwedge" => StreamSource::Events,
             _ => return None,
         })
     }
@@ -68,7 +72,7 @@ impl Source {
 
 /// How the agent's process came to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exit {
+pub enum AgentExit {
     /// Its stream is over; nobody knows more.
     Eof,
     /// It left with this code.
@@ -79,7 +83,7 @@ pub enum Exit {
 
 /// What the agent is doing, as far as its lines tell.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum AgentState {
     /// Nothing has begun.
     Idle,
     /// The model speaks, or is about to.
@@ -95,68 +99,68 @@ pub enum State {
 }
 
 /// Follows one agent: lines in, events out.
-pub struct Follower {
-    reader: Box<dyn Reader + Send>,
+pub struct AgentFollower {
+    reader: Box<dyn AgentStreamReader + Send>,
 }
 
-impl Follower {
+impl AgentFollower {
     /// Follows an agent from its first line on. The first run has this id; see
     /// [`Follower::next_run`] for those behind it.
-    pub fn new(source: Source, run: Id) -> Follower {
-        let reader: Box<dyn Reader + Send> = match source {
-            Source::ClaudeCode => Box::new(claude::Claude::new(run)),
-            Source::Codex => Box::new(codex::Codex::new(run)),
-            Source::GeminiCli => Box::new(gemini::Gemini::new(run)),
-            Source::Events => Box::new(events::Events::new(run)),
+    pub fn new(source: StreamSource, run: SharedId) -> AgentFollower {
+        let reader: Box<dyn AgentStreamReader + Send> = match source {
+            StreamSource::ClaudeCode => Box::new(claude::ClaudeCodeReader::new(run)),
+            StreamSource::Codex => Box::new(codex::CodexExecReader::new(run)),
+            StreamSource::GeminiCli => Box::new(gemini::GeminiCliReader::new(run)),
+            StreamSource::Events => Box::new(events::EventLogReader::new(run)),
         };
-        Follower { reader }
+        AgentFollower { reader }
     }
 
     /// A line that the agent printed.
-    pub fn line(&mut self, line: &str) -> Vec<Event> {
+    pub fn line(&mut self, line: &str) -> Vec<RunEvent> {
         self.reader.line(line);
-        self.reader.tale().take()
+        self.reader.emitter().take_events()
     }
 
     /// A line that its host sent: a prompt, an answer to a request, an interrupt. Agents that are
     /// not spoken to have none.
-    pub fn host_line(&mut self, line: &str) -> Vec<Event> {
+    pub fn host_line(&mut self, line: &str) -> Vec<RunEvent> {
         self.reader.host_line(line);
-        self.reader.tale().take()
+        self.reader.emitter().take_events()
     }
 
     /// The stream is over. A run that did not come to its own end is told as what it is.
-    pub fn finish(&mut self, exit: Exit) -> Vec<Event> {
-        self.reader.tale().at = None;
+    pub fn finish(&mut self, exit: AgentExit) -> Vec<RunEvent> {
+        self.reader.emitter().at = None;
         self.reader.finish(exit);
-        self.reader.tale().take()
+        self.reader.emitter().take_events()
     }
 
     /// Tells the end that the agent has announced and may still take back, for a host that does
     /// not want to wait for the next prompt: see [`State::Complete`]. Nothing otherwise.
-    pub fn settle(&mut self) -> Vec<Event> {
-        self.reader.tale().at = None;
+    pub fn settle(&mut self) -> Vec<RunEvent> {
+        self.reader.emitter().at = None;
         self.reader.settle();
-        self.reader.tale().take()
+        self.reader.emitter().take_events()
     }
 
     /// Names the run that begins next. If the one before has come to its end, that end is told
     /// now; if it is still at work, the name waits for its end. A run that nobody named has the
     /// name of the first with a number behind it.
-    pub fn next_run(&mut self, run: Id) -> Vec<Event> {
+    pub fn next_run(&mut self, run: SharedId) -> Vec<RunEvent> {
         let events = self.settle();
-        self.reader.tale().name_next(run);
+        self.reader.emitter().name_next(run);
         events
     }
 
     /// What the agent is doing.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> AgentState {
         self.reader.state()
     }
 }
 
 /// What every kind of stream has a reader for.
-trait Reader {
+trait AgentStreamReader {
     /// Reads a line of the agent.
     fn line(&mut self, line: &str);
 
@@ -164,14 +168,14 @@ trait Reader {
     fn host_line(&mut self, line: &str);
 
     /// Tells what is left to tell.
-    fn finish(&mut self, exit: Exit);
+    fn finish(&mut self, exit: AgentExit);
 
     /// Tells an end that was held back.
     fn settle(&mut self);
 
     /// What the agent is doing.
-    fn state(&self) -> State;
+    fn state(&self) -> AgentState;
 
     /// Where everything is told.
-    fn tale(&mut self) -> &mut tale::Tale;
+    fn emitter(&mut self) -> &mut emitter::RunEmitter;
 }

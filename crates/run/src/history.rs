@@ -5,18 +5,18 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Run, Status, TextItem, TextKind, Tool};
+use crate::{Run, TextItem, TextKind, ToolCallState, ToolStatus};
 
 /// A message in Anthropic's format.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Message {
+pub struct RunMessage {
     /// `assistant` or `user`.
     pub role: &'static str,
     /// Its blocks.
     pub content: Vec<Value>,
 }
 
-impl Message {
+impl RunMessage {
     /// The message as JSON.
     pub fn value(&self) -> Value {
         json!({ "role": self.role, "content": self.content })
@@ -25,79 +25,79 @@ impl Message {
 
 /// The messages of a run, in order. What sub-agents said and did is not part of the conversation,
 /// nor is an answer whose call never came.
-pub fn history(run: &Run) -> Vec<Message> {
+pub fn history(run: &Run) -> Vec<RunMessage> {
     let mut messages = Vec::new();
-    let mut group = Group::default();
+    let mut group = MessageGroup::default();
     for entry in entries(run) {
-        if group.is_behind(&entry) {
-            std::mem::take(&mut group).tell(&mut messages);
+        if group.belongs_to_next(&entry) {
+            std::mem::take(&mut group).write_messages(&mut messages);
         }
-        group.take(entry);
+        group.push(entry);
     }
-    group.tell(&mut messages);
+    group.write_messages(&mut messages);
     messages
 }
 
 /// Something the model said or called, with its turn and its place in the log.
-enum Entry<'a> {
+enum HistoryEntry<'a> {
     Text(&'a TextItem),
-    Call(&'a Tool),
+    Call(&'a ToolCallState),
 }
 
-impl Entry<'_> {
+impl HistoryEntry<'_> {
     fn turn(&self) -> u32 {
         match self {
-            Entry::Text(text) => text.turn,
-            Entry::Call(tool) => tool.turn(),
+            HistoryEntry::Text(text) => text.turn,
+            HistoryEntry::Call(tool) => tool.turn(),
         }
     }
 
-    fn born(&self) -> u64 {
+    fn position(&self) -> u64 {
         match self {
-            Entry::Text(text) => text.born,
-            Entry::Call(tool) => tool.born,
+            HistoryEntry::Text(text) => text.position,
+            HistoryEntry::Call(tool) => tool.call_position,
         }
     }
 }
 
-fn entries(run: &Run) -> Vec<Entry<'_>> {
+fn entries(run: &Run) -> Vec<HistoryEntry<'_>> {
     let said = |text: &&TextItem| {
         text.kind == TextKind::Text && text.parent.is_none() && !text.text.trim().is_empty()
     };
-    let called = |tool: &&Tool| tool.was_called() && tool.parent.is_none();
-    let texts = run.texts().iter().filter(said).map(Entry::Text);
-    let calls = run.tools().iter().filter(called).map(Entry::Call);
-    let mut entries: Vec<Entry<'_>> = texts.chain(calls).collect();
-    entries.sort_by_key(|entry| (entry.turn(), entry.born()));
+    let called = |tool: &&ToolCallState| tool.was_called() && tool.parent.is_none();
+    let texts = run.texts().iter().filter(said).map(HistoryEntry::Text);
+    let calls = run.tools().iter().filter(called).map(HistoryEntry::Call);
+    let mut entries: Vec<HistoryEntry<'_>> = texts.chain(calls).collect();
+    entries.sort_by_key(|entry| (entry.turn(), entry.position()));
     entries
 }
 
 /// One message of the model, and the answers to its calls.
 #[derive(Default)]
-struct Group<'a> {
+struct MessageGroup<'a> {
     turn: Option<u32>,
     texts: Vec<&'a TextItem>,
-    calls: Vec<&'a Tool>,
+    calls: Vec<&'a ToolCallState>,
     /// Where the first of its answers stands in the log.
-    answered: Option<u64>,
+    first_answer: Option<u64>,
 }
 
-impl<'a> Group<'a> {
+impl<'a> MessageGroup<'a> {
     /// Whether an entry belongs to the next message: it is of another turn, or nobody ever spoke
     /// of turns and answers came in between.
-    fn is_behind(&self, entry: &Entry<'_>) -> bool {
+    fn belongs_to_next(&self, entry: &HistoryEntry<'_>) -> bool {
         let Some(turn) = self.turn else { return false };
-        let answered = self.answered.is_some_and(|place| place < entry.born());
+        let answered = self.first_answer.is_some_and(|place| place < entry.position());
         turn != entry.turn() || turn == 0 && answered
     }
 
-    fn take(&mut self, entry: Entry<'a>) {
+    fn push(&mut self, entry: HistoryEntry<'a>) {
         self.turn = Some(entry.turn());
         match entry {
-            Entry::Text(text) => self.texts.push(text),
-            Entry::Call(tool) => {
-                let first = self.answered.unwrap_or(u64::MAX);
-                self.answered = Some(first.min(tool.answered.max(tool.born)));
+            HistoryEntry::Text(text) => self.texts.push(text),
+            HistoryEntry::Call(tool) => {
+                let first = self.first_answer.unwrap_or(u64::MAX);
+                self.first_answer = Some(first.min(tool.answer_position.max(tool.call_position)));
                 self.calls.push(tool);
             }
         }
@@ -105,22 +105,22 @@ impl<'a> Group<'a> {
 
     /// Providers want the text of a message in front of its calls, and the answers of all its
     /// calls in the message behind it.
-    fn tell(self, messages: &mut Vec<Message>) {
+    fn write_messages(self, messages: &mut Vec<RunMessage>) {
         let texts = self.texts.iter().map(|text| json!({ "type": "text", "text": text.text }));
-        let calls = self.calls.iter().map(|tool| call(tool));
+        let calls = self.calls.iter().map(|tool| call_block(tool));
         let content: Vec<Value> = texts.chain(calls).collect();
         if !content.is_empty() {
-            messages.push(Message { role: "assistant", content });
+            messages.push(RunMessage { role: "assistant", content });
         }
         if !self.calls.is_empty() {
-            let content = self.calls.iter().map(|tool| answer(tool)).collect();
-            messages.push(Message { role: "user", content });
+            let content = self.calls.iter().map(|tool| result_block(tool)).collect();
+            messages.push(RunMessage { role: "user", content });
         }
     }
 }
 
-fn call(tool: &Tool) -> Value {
-    let input = match tool.input.as_ref().map(crate::Json::value) {
+fn call_block(tool: &ToolCallState) -> Value {
+    let input = match tool.input.as_ref().map(crate::RawJson::value) {
         Some(Value::Object(input)) => Value::Object(input),
         Some(other) => json!({ "value": other }),
         None => Value::Object(Map::new()),
@@ -129,8 +129,8 @@ fn call(tool: &Tool) -> Value {
     json!({ "type": "tool_use", "id": &*tool.call, "name": name, "input": input })
 }
 
-fn answer(tool: &Tool) -> Value {
-    let content = match tool.told().value() {
+fn result_block(tool: &ToolCallState) -> Value {
+    let content = match tool.result_content().value() {
         Value::String(text) => Value::String(text),
         Value::Array(blocks) if !blocks.is_empty() && blocks.iter().all(is_block) => {
             Value::Array(blocks)
@@ -148,16 +148,16 @@ fn is_block(value: &Value) -> bool {
     matches!(value.get("type").and_then(Value::as_str), Some("text" | "image" | "document"))
 }
 
-fn is_error(status: Status) -> bool {
+fn is_error(status: ToolStatus) -> bool {
     match status {
-        Status::Succeeded | Status::HandedOver => false,
-        Status::Failed
-        | Status::Denied
-        | Status::Cancelled
-        | Status::Interrupted
-        | Status::Unknown
-        | Status::Pending
-        | Status::AwaitingApproval
-        | Status::Running => true,
+        ToolStatus::Succeeded | ToolStatus::HandedOver => false,
+        ToolStatus::Failed
+        | ToolStatus::Denied
+        | ToolStatus::Cancelled
+        | ToolStatus::Interrupted
+        | ToolStatus::Unknown
+        | ToolStatus::Pending
+        | ToolStatus::AwaitingApproval
+        | ToolStatus::Running => true,
     }
 }

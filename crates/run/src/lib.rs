@@ -16,17 +16,20 @@ pub mod wire;
 pub mod encode;
 pub mod follow;
 
-pub use effect::{Change, Effect, Part, Refusal, Resolution, ToolRef, Warning};
+pub use effect::{
+    ApprovalResolution, RunEffect, RunRefusal, RunWarning, ToolRef, UiChange, UiPart,
+};
 pub use event::{
-    Activity, Ask, AskKind, Body, Call, CallRef, Ended, Event, How, Problem, Reply, Started, Stop,
-    Task, TaskStatus, Text, ToolResult, ToolsAvailable, Turn, Usage, Verdict,
+    ActivityCard, ApprovalKind, ApprovalReply, ApprovalRequest, ApprovalVerdict, CallRef,
+    EventPayload, RunEnd, RunEvent, RunProblem, RunStart, RunUsage, StopRequest, TaskItem,
+    TaskStatus, TextUpdate, ToolCallUpdate, ToolOutcome, ToolResult, ToolsAvailable, TurnStart,
 };
-pub use history::{Message, history};
+pub use history::{RunMessage, history};
 pub use machine::{
-    Answer, AnswerError, Asked, Counts, Flags, Input, Phase, Routed, Run, Session, TextItem,
-    TextKind, Tool, step,
+    ActivityFlags, AnswerError, AnswerRoute, ApprovalState, EventCounts, MachineInput, Run,
+    RunPhase, SessionMachine, TextItem, TextKind, ToolCallState, UserAnswer, step,
 };
-pub use outcome::{Outcome, Summary};
-pub use settings::{Limits, Settings};
-pub use status::{Reason, Status};
-pub use value::{Id, Json};
+pub use outcome::{Outcome, RunSummary};
+pub use settings::{MachineLimits, MachineSettings};
+pub use status::{ToolStatus, ToolStatusReason};
+pub use value::{RawJson, SharedId};

@@ -12,10 +12,10 @@ mod barrier;
 mod order;
 mod run;
 mod change;
-mod table;
-mod places;
+mod call_table;
+mod call_positions;
 mod tool;
-mod asks;
+mod approvals;
 mod texts;
 mod close;
 mod tasks;
@@ -24,36 +24,36 @@ mod snapshot;
 
 use std::sync::Arc;
 
-pub use answer::{Answer, AnswerError, Routed};
-pub use asks::Asked;
-pub use run::{Counts, Flags, Phase, Run};
+pub use answer::{AnswerError, AnswerRoute, UserAnswer};
+pub use approvals::ApprovalState;
+pub use run::{ActivityFlags, EventCounts, Run, RunPhase};
 pub use texts::{TextItem, TextKind};
-pub use tool::Tool;
+pub use tool::ToolCallState;
 
-use self::{barrier::Waiting, clock::Clock, tasks::Tasks};
-use crate::{Body, Effect, Event, Id, Settings, Task};
+use self::{barrier::EventBarrier, clock::MachineClock, tasks::SessionTasks};
+use crate::{EventPayload, MachineSettings, RunEffect, RunEvent, SharedId, TaskItem};
 
 /// Everything that is known about a session's runs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Session {
-    settings: Arc<Settings>,
-    clock: Clock,
+pub struct SessionMachine {
+    settings: Arc<MachineSettings>,
+    clock: MachineClock,
     /// The number of the newest run; 0 before the first.
     epoch: u64,
     /// The newest run.
-    active: Option<Id>,
+    active: Option<SharedId>,
     /// Runs that have begun, in that order.
     runs: Vec<Run>,
     /// Apart, since a session moves with every step and this is rarely looked at.
-    waiting: Box<Waiting>,
-    tasks: Tasks,
+    barrier: Box<EventBarrier>,
+    tasks: SessionTasks,
 }
 
 /// What a machine is given.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Input {
+pub enum MachineInput {
     /// Something happened.
-    Event(Event),
+    Event(RunEvent),
     /// Nothing happened, but time went by.
     Tick,
 }
@@ -61,42 +61,46 @@ pub enum Input {
 /// One step. `now` is a clock in milliseconds that need not be right: one that jumps back stands
 /// still for the machine.
 #[inline]
-pub fn step(mut session: Session, now: u64, input: Input) -> (Session, Vec<Effect>) {
+pub fn step(
+    mut session: SessionMachine,
+    now: u64,
+    input: MachineInput,
+) -> (SessionMachine, Vec<RunEffect>) {
     // An event is put into the log, and changes a thing or two.
     let mut effects = Vec::with_capacity(4);
     session.apply(now, input, &mut effects);
     (session, effects)
 }
 
-impl Session {
+impl SessionMachine {
     /// A session without runs.
-    pub fn new(settings: Settings) -> Session {
-        Session {
+    pub fn new(settings: MachineSettings) -> SessionMachine {
+        SessionMachine {
             settings: Arc::new(settings),
-            clock: Clock::default(),
+            clock: MachineClock::default(),
             epoch: 0,
             active: None,
             runs: Vec::new(),
-            waiting: Box::default(),
-            tasks: Tasks::default(),
+            barrier: Box::default(),
+            tasks: SessionTasks::default(),
         }
     }
 
     /// [`step`], in place: for whoever takes many.
-    pub fn apply(&mut self, now: u64, input: Input, effects: &mut Vec<Effect>) {
+    pub fn apply(&mut self, now: u64, input: MachineInput, effects: &mut Vec<RunEffect>) {
         self.clock.advance(now);
         self.expire(effects);
         match input {
-            Input::Event(event) => self.take(event, effects),
-            Input::Tick => {}
+            MachineInput::Event(event) => self.take_event(event, effects),
+            MachineInput::Tick => {}
         }
     }
 
     /// When time alone will change something, on the caller's clock.
     pub fn deadline(&self) -> Option<u64> {
         let runs = self.runs.iter().filter_map(Run::deadline);
-        let first = runs.chain(self.waiting.deadline()).min()?;
-        Some(self.clock.tell(first))
+        let first = runs.chain(self.barrier.deadline()).min()?;
+        Some(self.clock.to_caller_time(first))
     }
 
     /// The newest run.
@@ -116,7 +120,7 @@ impl Session {
     }
 
     /// The tasks of the session.
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[TaskItem] {
         self.tasks.list()
     }
 
@@ -125,29 +129,29 @@ impl Session {
         self.epoch
     }
 
-    fn take(&mut self, event: Event, effects: &mut Vec<Effect>) {
+    fn take_event(&mut self, event: RunEvent, effects: &mut Vec<RunEffect>) {
         if let Some(place) = self.runs.iter().rposition(|run| run.id == event.run) {
-            self.give(place, event, effects);
-        } else if matches!(event.body, Body::Started(_)) {
-            self.start(event, effects);
+            self.apply_to_run(place, event, effects);
+        } else if matches!(event.body, EventPayload::Started(_)) {
+            self.start_run(event, effects);
         } else {
-            self.hold(event, effects);
+            self.hold_event(event, effects);
         }
     }
 
     /// Gives an event to a run that has begun.
-    fn give(&mut self, place: usize, event: Event, effects: &mut Vec<Effect>) {
-        let Session { settings, clock, runs, tasks, .. } = self;
+    fn apply_to_run(&mut self, place: usize, event: RunEvent, effects: &mut Vec<RunEffect>) {
+        let SessionMachine { settings, clock, runs, tasks, .. } = self;
         if let Some(run) = runs.get_mut(place) {
-            run.take(event, &mut World { settings, clock, tasks, effects });
+            run.take_event(event, &mut RunContext { settings, clock, tasks, effects });
         }
     }
 }
 
 /// What a run sees of its surroundings while it works.
-struct World<'a> {
-    settings: &'a Settings,
-    clock: &'a Clock,
-    tasks: &'a mut Tasks,
-    effects: &'a mut Vec<Effect>,
+struct RunContext<'a> {
+    settings: &'a MachineSettings,
+    clock: &'a MachineClock,
+    tasks: &'a mut SessionTasks,
+    effects: &'a mut Vec<RunEffect>,
 }

@@ -1,6 +1,6 @@
 //! How a run ended, and what it did in numbers.
 
-use crate::Status;
+use crate::ToolStatus;
 
 /// How a run ended. There is one for every run, and the first one stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -71,25 +71,25 @@ impl Outcome {
 
 /// A run in numbers. The counts of the statuses add up to the calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Summary {
+pub struct RunSummary {
     /// Tools that the agent could have called; none if it never said.
     pub available: Option<usize>,
     /// Calls it made.
     pub calls: usize,
     /// Calls by status, in the order of [`Status::ALL`].
-    pub by_status: [usize; Status::ALL.len()],
+    pub by_status: [usize; ToolStatus::ALL.len()],
 }
 
-impl Summary {
+impl RunSummary {
     /// How many calls have a status.
-    pub fn count(&self, status: Status) -> usize {
-        let place = Status::ALL.iter().position(|other| *other == status);
+    pub fn count(&self, status: ToolStatus) -> usize {
+        let place = ToolStatus::ALL.iter().position(|other| *other == status);
         place.and_then(|place| self.by_status.get(place)).copied().unwrap_or(0)
     }
 
-    pub(crate) fn add(&mut self, status: Status) {
+    pub(crate) fn add(&mut self, status: ToolStatus) {
         self.calls += 1;
-        let place = Status::ALL.iter().position(|other| *other == status);
+        let place = ToolStatus::ALL.iter().position(|other| *other == status);
         if let Some(count) = place.and_then(|place| self.by_status.get_mut(place)) {
             *count += 1;
         }

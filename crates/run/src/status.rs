@@ -2,7 +2,7 @@
 
 /// The status of a call. What is final stays as it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Status {
+pub enum ToolStatus {
     /// Somebody used a word for it that we do not know; it counts as open.
     Unknown,
     /// Announced: its arguments are coming, or it waits for its turn.
@@ -25,70 +25,73 @@ pub enum Status {
     HandedOver,
 }
 
-impl Status {
+impl ToolStatus {
     /// Every status, in the order in which counts are told.
-    pub const ALL: [Status; 10] = [
-        Status::Unknown,
-        Status::Pending,
-        Status::AwaitingApproval,
-        Status::Running,
-        Status::Succeeded,
-        Status::Failed,
-        Status::Denied,
-        Status::Cancelled,
-        Status::Interrupted,
-        Status::HandedOver,
+    pub const ALL: [ToolStatus; 10] = [
+        ToolStatus::Unknown,
+        ToolStatus::Pending,
+        ToolStatus::AwaitingApproval,
+        ToolStatus::Running,
+        ToolStatus::Succeeded,
+        ToolStatus::Failed,
+        ToolStatus::Denied,
+        ToolStatus::Cancelled,
+        ToolStatus::Interrupted,
+        ToolStatus::HandedOver,
     ];
 
     /// Whether nothing can change it any more.
     pub fn is_final(self) -> bool {
         match self {
-            Status::Unknown | Status::Pending | Status::AwaitingApproval | Status::Running => false,
-            Status::Succeeded
-            | Status::Failed
-            | Status::Denied
-            | Status::Cancelled
-            | Status::Interrupted
-            | Status::HandedOver => true,
+            ToolStatus::Unknown
+            | ToolStatus::Pending
+            | ToolStatus::AwaitingApproval
+            | ToolStatus::Running => false,
+            ToolStatus::Succeeded
+            | ToolStatus::Failed
+            | ToolStatus::Denied
+            | ToolStatus::Cancelled
+            | ToolStatus::Interrupted
+            | ToolStatus::HandedOver => true,
         }
     }
 
     /// The word that logs, stores and user interfaces see.
     pub fn name(self) -> &'static str {
         match self {
-            Status::Unknown => "unknown",
-            Status::Pending => "pending",
-            Status::AwaitingApproval => "awaiting_approval",
-            Status::Running => "running",
-            Status::Succeeded => "succeeded",
-            Status::Failed => "failed",
-            Status::Denied => "denied",
-            Status::Cancelled => "cancelled",
-            Status::Interrupted => "interrupted",
-            Status::HandedOver => "handed_over",
+            ToolStatus::Unknown => "unknown",
+            ToolStatus::Pending => "pending",
+            ToolStatus::AwaitingApproval => "awaiting_approval",
+            ToolStatus::Running => "running",
+            ToolStatus::Succeeded => "succeeded",
+            ToolStatus::Failed => "failed",
+            ToolStatus::Denied => "denied",
+            ToolStatus::Cancelled => "cancelled",
+            ToolStatus::Interrupted => "interrupted",
+            ToolStatus::HandedOver => "handed_over",
         }
     }
 
     /// The status of a word, in our spelling or in one that agents use.
-    pub fn from_name(name: &str) -> Option<Status> {
+    pub fn from_name(name: &str) -> Option<ToolStatus> {
         Some(match name {
-            "unknown" => Status::Unknown,
+            "unknown" => ToolStatus::Unknown,
             "pending" | "scheduled" | "queued" | "validating" | "input-streaming"
-            | "input_streaming" => Status::Pending,
+            | "input_streaming" => ToolStatus::Pending,
             "awaiting_approval" | "waiting_approval" | "approval-requested" | "requires_action" => {
-                Status::AwaitingApproval
+                ToolStatus::AwaitingApproval
             }
             "running" | "executing" | "in_progress" | "working" | "input-available" => {
-                Status::Running
+                ToolStatus::Running
             }
             "succeeded" | "success" | "completed" | "complete" | "output-available" => {
-                Status::Succeeded
+                ToolStatus::Succeeded
             }
-            "failed" | "error" | "errored" | "output-error" => Status::Failed,
-            "denied" | "rejected" | "output-denied" => Status::Denied,
-            "cancelled" | "canceled" => Status::Cancelled,
-            "interrupted" | "aborted" => Status::Interrupted,
-            "handed_over" => Status::HandedOver,
+            "failed" | "error" | "errored" | "output-error" => ToolStatus::Failed,
+            "denied" | "rejected" | "output-denied" => ToolStatus::Denied,
+            "cancelled" | "canceled" => ToolStatus::Cancelled,
+            "interrupted" | "aborted" => ToolStatus::Interrupted,
+            "handed_over" => ToolStatus::HandedOver,
             _ => return None,
         })
     }
@@ -96,7 +99,7 @@ impl Status {
 
 /// Why a call came to its final status, where the status alone does not say it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Reason {
+pub enum ToolStatusReason {
     /// It took too long.
     TimedOut,
     /// An earlier call ended the turn.
@@ -106,33 +109,33 @@ pub enum Reason {
     /// The run ended before it did.
     RunEnded,
     /// Somebody called off this one call.
-    CalledOff,
+    CallCancelled,
     /// An answer came, and never the call it belongs to.
     NeverCalled,
 }
 
-impl Reason {
+impl ToolStatusReason {
     /// The word that logs, stores and user interfaces see.
     pub fn name(self) -> &'static str {
         match self {
-            Reason::TimedOut => "timed_out",
-            Reason::Skipped => "skipped",
-            Reason::ParentClosed => "parent_closed",
-            Reason::RunEnded => "run_ended",
-            Reason::CalledOff => "called_off",
-            Reason::NeverCalled => "never_called",
+            ToolStatusReason::TimedOut => "timed_out",
+            ToolStatusReason::Skipped => "skipped",
+            ToolStatusReason::ParentClosed => "parent_closed",
+            ToolStatusReason::RunEnded => "run_ended",
+            ToolStatusReason::CallCancelled => "called_off",
+            ToolStatusReason::NeverCalled => "never_called",
         }
     }
 
     /// The reason of a word.
-    pub fn from_name(name: &str) -> Option<Reason> {
+    pub fn from_name(name: &str) -> Option<ToolStatusReason> {
         [
-            Reason::TimedOut,
-            Reason::Skipped,
-            Reason::ParentClosed,
-            Reason::RunEnded,
-            Reason::CalledOff,
-            Reason::NeverCalled,
+            ToolStatusReason::TimedOut,
+            ToolStatusReason::Skipped,
+            ToolStatusReason::ParentClosed,
+            ToolStatusReason::RunEnded,
+            ToolStatusReason::CallCancelled,
+            ToolStatusReason::NeverCalled,
         ]
         .into_iter()
         .find(|reason| reason.name() == name)

@@ -5,32 +5,32 @@ use std::{fmt, sync::Arc};
 use serde_json::value::RawValue;
 
 /// The name of a run, a call, a message or a tool. Cheap to copy, never shown the inside of.
-pub type Id = Arc<str>;
+pub type SharedId = Arc<str>;
 
 /// A JSON value as it was spelled. Only valid JSON gets in.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Json(Arc<str>);
+pub struct RawJson(Arc<str>);
 
-impl Json {
+impl RawJson {
     /// Takes a text that is JSON; nothing else. It is kept on one line.
-    pub fn parse(text: &str) -> Option<Json> {
+    pub fn parse(text: &str) -> Option<RawJson> {
         let raw: &RawValue = serde_json::from_str(text).ok()?;
-        Some(Json::from_raw(raw))
+        Some(RawJson::from_raw(raw))
     }
 
     /// Takes what a parser found to be JSON.
-    pub(crate) fn from_raw(raw: &RawValue) -> Json {
+    pub(crate) fn from_raw(raw: &RawValue) -> RawJson {
         let text = raw.get();
         if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
             // Between tokens only: inside a string a line break is always escaped.
-            return Json(text.replace(['\n', '\r'], " ").into());
+            return RawJson(text.replace(['\n', '\r'], " ").into());
         }
-        Json(text.into())
+        RawJson(text.into())
     }
 
     /// A text, as a JSON string.
-    pub fn string(text: &str) -> Json {
-        Json::from(&serde_json::Value::String(text.to_owned()))
+    pub fn string(text: &str) -> RawJson {
+        RawJson::from(&serde_json::Value::String(text.to_owned()))
     }
 
     /// The value as it was spelled.
@@ -42,7 +42,7 @@ impl Json {
     /// be read at all (too deep, a number beyond all numbers) is told as the text it is.
     pub fn value(&self) -> serde_json::Value {
         let read = serde_json::from_str(&self.0);
-        let whole = || serde_json::from_str(&whole(&self.0));
+        let whole = || serde_json::from_str(&replace_lone_surrogates(&self.0));
         read.or_else(|_| whole()).unwrap_or_else(|_| self.0.to_string().into())
     }
 
@@ -61,13 +61,13 @@ impl Json {
     }
 }
 
-impl From<&serde_json::Value> for Json {
-    fn from(value: &serde_json::Value) -> Json {
-        Json(value.to_string().into())
+impl From<&serde_json::Value> for RawJson {
+    fn from(value: &serde_json::Value) -> RawJson {
+        RawJson(value.to_string().into())
     }
 }
 
-impl fmt::Debug for Json {
+impl fmt::Debug for RawJson {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -79,12 +79,12 @@ fn text_of(item: &serde_json::Value) -> Option<&str> {
 
 /// The same JSON with every half of a character replaced. In valid JSON a backslash stands in a
 /// string, and something stands behind it.
-fn whole(text: &str) -> String {
+fn replace_lone_surrogates(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((plain, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
         out.push_str(plain);
-        let length = match (unit(escape), escape.get(6..).and_then(unit)) {
+        let length = match (code_unit(escape), escape.get(6..).and_then(code_unit)) {
             (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
             (Some(0xd800..0xe000), _) => {
                 out.push_str("\\ufffd");
@@ -103,7 +103,7 @@ fn whole(text: &str) -> String {
 }
 
 /// The half of a character that an escape at the beginning of a text stands for.
-fn unit(text: &str) -> Option<u32> {
+fn code_unit(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
@@ -125,9 +125,13 @@ mod tests {
             (r#"{"out":"\ud83d"}"#, r#"{"out":"\ud83d"}"#),
         ];
         for (raw, plain) in table {
-            assert_eq!(Json::parse(raw).map(|json| json.plain()).as_deref(), Some(plain), "{raw}");
+            assert_eq!(
+                RawJson::parse(raw).map(|json| json.plain()).as_deref(),
+                Some(plain),
+                "{raw}"
+            );
         }
-        let half = Json::parse(r#"{"out":"abc\ud83d"}"#).map(|json| json.value());
+        let half = RawJson::parse(r#"{"out":"abc\ud83d"}"#).map(|json| json.value());
         assert_eq!(half, Some(serde_json::json!({ "out": "abc\u{fffd}" })));
     }
 }

@@ -6,8 +6,8 @@
 //! nobody knows.
 
 mod strings;
-mod pen;
-mod words;
+mod field_writer;
+mod enum_names;
 mod write;
 mod object;
 mod read;
@@ -16,28 +16,28 @@ mod ending;
 
 use std::fmt;
 
-use crate::Event;
+use crate::RunEvent;
 
 /// An event as one JSON object, without a line break.
-pub fn write(event: &Event) -> String {
+pub fn write(event: &RunEvent) -> String {
     let mut out = String::with_capacity(160);
     write_into(event, &mut out);
     out
 }
 
 /// Adds an event to a text, as one JSON object without a line break.
-pub fn write_into(event: &Event, out: &mut String) {
-    write::event(event, out);
+pub fn write_into(event: &RunEvent, out: &mut String) {
+    write::write_event(event, out);
 }
 
 /// An event out of a JSON object.
-pub fn read(text: &str) -> Result<Event, WireError> {
-    read::event(text)
+pub fn read(text: &str) -> Result<RunEvent, EventParseError> {
+    read::read_event(text)
 }
 
 /// Why a text is no event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WireError {
+pub enum EventParseError {
     /// It is not JSON: torn, or something else.
     NotJson,
     /// It is JSON, and not an object.
@@ -48,18 +48,18 @@ pub enum WireError {
     NoType,
 }
 
-impl fmt::Display for WireError {
+impl fmt::Display for EventParseError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            WireError::NotJson => "the event is not JSON",
-            WireError::NotObject => "the event is not a JSON object",
-            WireError::NoRun => "the event has no `runId`",
-            WireError::NoType => "the event has no `type`",
+            EventParseError::NotJson => "the event is not JSON",
+            EventParseError::NotObject => "the event is not a JSON object",
+            EventParseError::NoRun => "the event has no `runId`",
+            EventParseError::NoType => "the event has no `type`",
         })
     }
 }
 
-impl std::error::Error for WireError {}
+impl std::error::Error for EventParseError {}
 
 #[cfg(test)]
 mod tests;

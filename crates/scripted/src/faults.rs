@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use crate::Ask;
+use crate::ScriptedRequest;
 
 /// The header that names faults: `cut=3, pace=5`.
 const HEADER: &str = "x-scripted";
 /// The header that counts attempts, from 1.
 const ATTEMPT: &str = "x-scripted-attempt";
 /// The longest wait.
-const LONGEST: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 /// The longest line.
-const LINE: usize = 64 << 20;
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// What shall go wrong.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Faults {
+pub(crate) struct ScriptedFaults {
     /// Before the first byte.
     pub(crate) delay: Duration,
     /// Between two pieces.
@@ -44,22 +44,25 @@ pub(crate) struct Faults {
 
 /// A model's name as it was asked for, and what shall go wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Script<'a> {
+pub(crate) struct ModelScript<'a> {
     /// The name without its faults.
     pub(crate) model: &'a str,
     /// The faults.
-    pub(crate) faults: Faults,
+    pub(crate) faults: ScriptedFaults,
 }
 
-impl<'a> Script<'a> {
+impl<'a> ModelScript<'a> {
     /// Reads the faults of an ask. The header has the last word.
     ///
     /// # Errors
     /// The name of a fault that is not known, or cannot be read.
-    pub(crate) fn read(name: &'a str, ask: &Ask<'_>) -> Result<Script<'a>, String> {
+    pub(crate) fn read(
+        name: &'a str,
+        ask: &ScriptedRequest<'_>,
+    ) -> Result<ModelScript<'a>, String> {
         let (model, query) = name.split_once('?').unwrap_or((name, ""));
         let header = ask.header(HEADER).unwrap_or_default();
-        let mut faults = Faults::default();
+        let mut faults = ScriptedFaults::default();
         let mut fail_first = None;
         for one in query.split('&').chain(header.split(',')) {
             let one = one.trim();
@@ -70,8 +73,8 @@ impl<'a> Script<'a> {
             let count = || value.parse::<usize>().map_err(|_| unread());
             match key {
                 "" => {}
-                "delay" => faults.delay = Duration::from_millis(number()?.min(LONGEST)),
-                "pace" => faults.pace = Duration::from_millis(number()?.min(LONGEST)),
+                "delay" => faults.delay = Duration::from_millis(number()?.min(MAX_DELAY_MS)),
+                "pace" => faults.pace = Duration::from_millis(number()?.min(MAX_DELAY_MS)),
                 "cut" => faults.cut = Some(count()?),
                 "hang" => faults.hang = Some(count()?),
                 "status" => {
@@ -83,7 +86,7 @@ impl<'a> Script<'a> {
                 "malformed" => faults.malformed = true,
                 "html" => faults.html = true,
                 "empty" => faults.empty = true,
-                "long-line" => faults.long_line = Some(count()?.min(LINE)),
+                "long-line" => faults.long_line = Some(count()?.min(MAX_LINE_BYTES)),
                 "refuse" => faults.refuse = true,
                 "strict" => match value {
                     "off" => faults.lenient = true,
@@ -98,46 +101,46 @@ impl<'a> Script<'a> {
             let fails = attempt.unwrap_or(1_u64) <= most;
             faults.status = fails.then(|| faults.status.unwrap_or(429));
         }
-        Ok(Script { model, faults })
+        Ok(ModelScript { model, faults })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foxwedge_core::Wire;
+    use foxwedge_core::Format;
 
-    fn read(name: &str, headers: &[(&str, &str)]) -> Result<(String, Faults), String> {
-        let ask = Ask { wire: Wire::OpenaiChat, path: "", headers, body: b"" };
-        Script::read(name, &ask).map(|script| (script.model.to_owned(), script.faults))
+    fn read(name: &str, headers: &[(&str, &str)]) -> Result<(String, ScriptedFaults), String> {
+        let ask = ScriptedRequest { format: Format::OpenaiChat, path: "", headers, body: b"" };
+        ModelScript::read(name, &ask).map(|script| (script.model.to_owned(), script.faults))
     }
 
     /// A name, headers, and what they ask for.
-    type Row = (&'static str, &'static [(&'static str, &'static str)], Faults);
+    type Row = (&'static str, &'static [(&'static str, &'static str)], ScriptedFaults);
 
     #[test]
     fn faults_stand_behind_the_name_and_in_the_header() {
-        let none = Faults::default();
+        let none = ScriptedFaults::default();
         let table: [Row; 7] = [
             ("scripted", &[], none.clone()),
             ("scripted?", &[("x-scripted", "")], none.clone()),
             (
                 "scripted?cut=3&pace=5",
                 &[],
-                Faults { cut: Some(3), pace: Duration::from_millis(5), ..none.clone() },
+                ScriptedFaults { cut: Some(3), pace: Duration::from_millis(5), ..none.clone() },
             ),
             (
                 "scripted?cut=3",
                 &[("X-Scripted", "cut=4, html ,strict=off")],
-                Faults { cut: Some(4), html: true, lenient: true, ..none.clone() },
+                ScriptedFaults { cut: Some(4), html: true, lenient: true, ..none.clone() },
             ),
             (
                 "scripted?fail-first=2&status=503",
                 &[("x-scripted-attempt", "2")],
-                Faults { status: Some(503), ..none.clone() },
+                ScriptedFaults { status: Some(503), ..none.clone() },
             ),
             ("scripted?fail-first=2&status=503", &[("x-scripted-attempt", "3")], none.clone()),
-            ("scripted?fail-first=1", &[], Faults { status: Some(429), ..none }),
+            ("scripted?fail-first=1", &[], ScriptedFaults { status: Some(429), ..none }),
         ];
         for (name, headers, faults) in table {
             assert_eq!(

@@ -5,18 +5,18 @@
 //! bytes. The judges behind [`refusal`] share no code with the engine that checks and repairs: a mistake
 //! made once must not be able to hide itself.
 
-mod ask;
-mod play;
-mod seal;
+mod http_request;
+mod response;
+mod stable_hasher;
 mod faults;
 mod request;
 mod model;
 mod reply;
-mod catalogue;
-mod tree;
-mod refuse;
+mod model_list;
+mod json_fields;
+mod judges;
 
-pub use ask::{Ask, Endpoint};
-pub use catalogue::{MODELS, models};
-pub use play::{End, Piece, Play, play};
-pub use refuse::{Provider, Refusal, refusal};
+pub use http_request::{ScriptedEndpoint, ScriptedRequest};
+pub use judges::{ProviderRefusal, ScriptedProvider, check_request};
+pub use model_list::{MODELS, models};
+pub use response::{ResponseEnding, ScriptedChunk, ScriptedResponse, respond};

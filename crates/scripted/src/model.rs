@@ -5,85 +5,102 @@ mod arguments;
 
 use serde_json::Value;
 
-use crate::request::{Choice, Seen, Sort, Tool};
+use crate::request::{RequestOutline, ScriptedTool, ScriptedToolChoice, ToolInputKind};
 
 /// How much of what it heard the model says again, in characters.
-const ECHO: usize = 400;
+const MAX_ECHO_CHARS: usize = 400;
 
 /// What the model says.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Speech {
+pub(crate) struct ScriptedReply {
     /// What it thinks first.
-    pub(crate) thought: Option<String>,
+    pub(crate) reasoning: Option<String>,
     /// What it says.
     pub(crate) text: String,
     /// What it calls.
-    pub(crate) calls: Vec<Called>,
+    pub(crate) calls: Vec<ScriptedCall>,
     /// Why it stops.
-    pub(crate) stop: Stopped,
+    pub(crate) stop: ScriptedStopReason,
 }
 
 /// One call.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Called {
+pub(crate) struct ScriptedCall {
     pub(crate) name: String,
-    pub(crate) sort: Sort,
+    pub(crate) input_kind: ToolInputKind,
     /// An object, or the text of a free-text tool.
     pub(crate) arguments: Value,
 }
 
 /// Why the model stops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stopped {
-    Said,
-    Called,
+pub(crate) enum ScriptedStopReason {
+    EndTurn,
+    ToolCalls,
     Length,
-    Refused,
+    Refusal,
 }
 
 /// Decides what to say.
-pub(crate) fn speak(seen: &Seen, refuse: bool) -> Speech {
+pub(crate) fn decide_reply(seen: &RequestOutline, refuse: bool) -> ScriptedReply {
     if refuse {
         let text = "I cannot help with that.".to_owned();
-        return Speech { thought: None, text, calls: Vec::new(), stop: Stopped::Refused };
+        return ScriptedReply {
+            reasoning: None,
+            text,
+            calls: Vec::new(),
+            stop: ScriptedStopReason::Refusal,
+        };
     }
-    let words = &seen.tail.words;
-    let thinks = seen.thinks || commands::says(words, "think");
-    let thought = thinks.then(|| format!("They want: {}", short(words)));
-    let calls = calls(seen);
+    let words = &seen.tail.user_text;
+    let thinks = seen.thinking || commands::contains_phrase(words, "think");
+    let thought = thinks.then(|| format!("They want: {}", shorten_echo(words)));
+    let calls = decide_calls(seen);
     let speech = if calls.is_empty() {
-        Speech { thought, text: text(seen), calls, stop: Stopped::Said }
+        ScriptedReply {
+            reasoning: thought,
+            text: reply_text(seen),
+            calls,
+            stop: ScriptedStopReason::EndTurn,
+        }
     } else {
-        Speech { thought, text: String::new(), calls, stop: Stopped::Called }
+        ScriptedReply {
+            reasoning: thought,
+            text: String::new(),
+            calls,
+            stop: ScriptedStopReason::ToolCalls,
+        }
     };
-    within(speech, seen.most)
+    limit_tokens(speech, seen.max_tokens)
 }
 
 /// How many tokens a text has: a quarter of its letters, and one for the rest.
-pub(crate) fn tokens(text: &str) -> u64 {
+pub(crate) fn count_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }
 
 /// How many tokens a call has.
-pub(crate) fn weight(call: &Called) -> u64 {
-    tokens(&call.name) + tokens(&call.arguments.to_string()) + 4
+pub(crate) fn count_call_tokens(call: &ScriptedCall) -> u64 {
+    count_tokens(&call.name) + count_tokens(&call.arguments.to_string()) + 4
 }
 
-fn calls(seen: &Seen) -> Vec<Called> {
-    if seen.choice == Choice::None {
+fn decide_calls(seen: &RequestOutline) -> Vec<ScriptedCall> {
+    if seen.choice == ScriptedToolChoice::None {
         return Vec::new();
     }
-    let mut calls = commands::read(&seen.tail.words, &seen.tools);
+    let mut calls = commands::parse_calls(&seen.tail.user_text, &seen.tools);
     match &seen.choice {
-        Choice::Any if calls.is_empty() => calls.extend(seen.tools.first().map(made_up)),
-        Choice::Named(name) => {
+        ScriptedToolChoice::Any if calls.is_empty() => {
+            calls.extend(seen.tools.first().map(generate_call))
+        }
+        ScriptedToolChoice::Named(name) => {
             calls.retain(|call| call.name == *name);
             if calls.is_empty() {
                 let named = seen.tools.iter().find(|tool| tool.name == *name);
-                calls.extend(named.map(made_up));
+                calls.extend(named.map(generate_call));
             }
         }
-        Choice::Auto | Choice::None | Choice::Any => {}
+        ScriptedToolChoice::Auto | ScriptedToolChoice::None | ScriptedToolChoice::Any => {}
     }
     if !seen.parallel {
         calls.truncate(1);
@@ -92,33 +109,34 @@ fn calls(seen: &Seen) -> Vec<Called> {
 }
 
 /// A call with arguments that fit the tool.
-fn made_up(tool: &Tool) -> Called {
-    let arguments = match tool.sort {
-        Sort::Function => arguments::fit(&tool.schema),
-        Sort::Custom => Value::String("scripted".to_owned()),
+fn generate_call(tool: &ScriptedTool) -> ScriptedCall {
+    let arguments = match tool.input_kind {
+        ToolInputKind::Function => arguments::generate_arguments(&tool.schema),
+        ToolInputKind::Custom => Value::String("scripted".to_owned()),
     };
-    Called { name: tool.name.clone(), sort: tool.sort, arguments }
+    ScriptedCall { name: tool.name.clone(), input_kind: tool.input_kind, arguments }
 }
 
-fn text(seen: &Seen) -> String {
+fn reply_text(seen: &RequestOutline) -> String {
     let tail = &seen.tail;
-    match tail.answers.as_slice() {
-        [] if tail.words.trim().is_empty() => "You said nothing.".to_owned(),
-        [] => format!("You said: {}", short(&tail.words)),
-        [one] => format!("The tool said: {}", short(one)),
+    match tail.tool_results.as_slice() {
+        [] if tail.user_text.trim().is_empty() => "You said nothing.".to_owned(),
+        [] => format!("You said: {}", shorten_echo(&tail.user_text)),
+        [one] => format!("The tool said: {}", shorten_echo(one)),
         many => {
-            let each = ECHO / many.len().max(1);
-            let told: Vec<String> = many.iter().map(|one| shortened(one, each.max(20))).collect();
-            format!("The tools said: {}", shortened(&told.join(" | "), 4 * ECHO))
+            let each = MAX_ECHO_CHARS / many.len().max(1);
+            let told: Vec<String> =
+                many.iter().map(|one| truncate_chars(one, each.max(20))).collect();
+            format!("The tools said: {}", truncate_chars(&told.join(" | "), 4 * MAX_ECHO_CHARS))
         }
     }
 }
 
-fn short(text: &str) -> String {
-    shortened(text, ECHO)
+fn shorten_echo(text: &str) -> String {
+    truncate_chars(text, MAX_ECHO_CHARS)
 }
 
-fn shortened(text: &str, most: usize) -> String {
+fn truncate_chars(text: &str, most: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
@@ -127,11 +145,11 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Cuts what is too long. A call that would be cut is not made.
-fn within(mut speech: Speech, most: Option<u64>) -> Speech {
+fn limit_tokens(mut speech: ScriptedReply, most: Option<u64>) -> ScriptedReply {
     let Some(most) = most else { return speech };
-    let thought = speech.thought.as_deref().map_or(0, tokens);
-    let called: u64 = speech.calls.iter().map(weight).sum();
-    if thought + called + tokens(&speech.text) <= most {
+    let thought = speech.reasoning.as_deref().map_or(0, count_tokens);
+    let called: u64 = speech.calls.iter().map(count_call_tokens).sum();
+    if thought + called + count_tokens(&speech.text) <= most {
         return speech;
     }
     if let Some(call) = speech.calls.first() {
@@ -140,15 +158,15 @@ fn within(mut speech: Speech, most: Option<u64>) -> Speech {
     }
     // Thinking leaves room for at least one word, as providers do.
     if thought >= most {
-        speech.thought = None;
+        speech.reasoning = None;
     }
-    let left = most - speech.thought.as_deref().map_or(0, tokens);
+    let left = most - speech.reasoning.as_deref().map_or(0, count_tokens);
     let letters = usize::try_from(left.saturating_mul(4)).unwrap_or(usize::MAX);
-    if tokens(&speech.text) > left {
+    if count_tokens(&speech.text) > left {
         speech.text = speech.text.chars().take(letters).collect::<String>().trim_end().to_owned();
-        speech.stop = Stopped::Length;
+        speech.stop = ScriptedStopReason::Length;
     } else {
-        speech.stop = Stopped::Said;
+        speech.stop = ScriptedStopReason::EndTurn;
     }
     speech
 }

@@ -4,29 +4,29 @@ mod split;
 
 use std::borrow::Cow;
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 use foxwedge_dialect::{
-    canon::{
-        Bit, Call, Notes, Outcome, Part, Reasoning, Reply, Seal as Sealed, Stop, Usage, Words,
-        encode_reply,
+    model::{
+        ContentPart, JsonText, ModelPart, ModelReply, ModelResponse, PartNotes, ReasoningPart,
+        ReasoningSignature as Sealed, StopReason, TokenUsage, ToolCallPart, encode_reply,
     },
-    stream::{Options, write_stream},
+    stream::{StreamOptions, write_stream},
 };
 use serde_json::Value;
 
 use crate::{
-    model::{Called, Speech, Stopped, tokens, weight},
-    refuse::{self, Prefix, Provider},
-    request::{Seen, Sort},
-    seal::Seal,
+    judges::{self, ScriptedProvider, SignedPrefix},
+    model::{ScriptedCall, ScriptedReply, ScriptedStopReason, count_call_tokens, count_tokens},
+    request::{RequestOutline, ToolInputKind},
+    stable_hasher::StableHasher,
 };
 
 /// When every reply was made: nobody has a clock here.
 const CREATED: u64 = 1_763_164_800;
 
 /// A request that gets a reply.
-pub(crate) struct Asked<'a> {
-    pub(crate) provider: Provider,
+pub(crate) struct ReplyContext<'a> {
+    pub(crate) provider: ScriptedProvider,
     /// The name to answer under.
     pub(crate) model: &'a str,
     pub(crate) request: &'a Value,
@@ -36,19 +36,27 @@ pub(crate) struct Asked<'a> {
 }
 
 /// The body of a reply in one piece.
-pub(crate) fn whole(asked: &Asked<'_>, speech: &Speech) -> String {
-    let wire = asked.provider.wire();
-    let encoded = encode_reply(&outcome(asked, speech), wire, "scripted");
-    renamed(asked, speech, encoded.body)
+pub(crate) fn encode_whole(asked: &ReplyContext<'_>, speech: &ScriptedReply) -> String {
+    let wire = asked.provider.request_format();
+    let encoded = encode_reply(&build_outcome(asked, speech), wire, "scripted");
+    rename_items(asked, speech, encoded.body)
 }
 
 /// The frames of a reply that comes in pieces: one for each word.
-pub(crate) fn frames(asked: &Asked<'_>, speech: &Speech, seen: &Seen) -> Vec<String> {
-    let wire = asked.provider.wire();
-    let options = Options { seed: "scripted".to_owned(), usage: seen.usage, ..Options::default() };
-    let (bytes, _) = write_stream(&outcome(asked, speech), wire, options);
-    let text = renamed(asked, speech, String::from_utf8(bytes).unwrap_or_default());
-    split::frames(wire, &text)
+pub(crate) fn encode_frames(
+    asked: &ReplyContext<'_>,
+    speech: &ScriptedReply,
+    seen: &RequestOutline,
+) -> Vec<String> {
+    let wire = asked.provider.request_format();
+    let options = StreamOptions {
+        seed: "scripted".to_owned(),
+        usage: seen.usage,
+        ..StreamOptions::default()
+    };
+    let (bytes, _) = write_stream(&build_outcome(asked, speech), wire, options);
+    let text = rename_items(asked, speech, String::from_utf8(bytes).unwrap_or_default());
+    split::split_frames(wire, &text)
 }
 
 /// How many tokens were asked.
@@ -56,108 +64,123 @@ pub(crate) fn input_tokens(body: &[u8]) -> u64 {
     (body.len() as u64).div_ceil(4)
 }
 
-fn outcome(asked: &Asked<'_>, speech: &Speech) -> Outcome<'static> {
-    let wire = asked.provider.wire();
+fn build_outcome(asked: &ReplyContext<'_>, speech: &ScriptedReply) -> ModelResponse<'static> {
+    let wire = asked.provider.request_format();
     let mut parts = Vec::new();
-    if let Some(thought) = &speech.thought {
-        parts.push(Part::new(Bit::Reasoning(reasoning(asked, thought))));
+    if let Some(thought) = &speech.reasoning {
+        parts.push(ModelPart::new(ContentPart::Reasoning(build_reasoning(asked, thought))));
     }
     if !speech.text.is_empty() || speech.calls.is_empty() {
-        let part = Part::new(Bit::Text(Words::from(speech.text.clone())));
-        let refusal = speech.stop == Stopped::Refused;
-        parts.push(part.with(Notes { refusal, ..Notes::default() }));
+        let part = ModelPart::new(ContentPart::Text(JsonText::from(speech.text.clone())));
+        let refusal = speech.stop == ScriptedStopReason::Refusal;
+        parts.push(part.with_notes(PartNotes { refusal, ..PartNotes::default() }));
     }
     for (index, called) in speech.calls.iter().enumerate() {
-        parts.push(Part::new(Bit::Call(call(asked, speech, index, called))));
+        parts.push(ModelPart::new(ContentPart::ToolCall(build_call(asked, speech, index, called))));
     }
-    let thought = speech.thought.as_deref().map_or(0, tokens);
-    let said = tokens(&speech.text) + speech.calls.iter().map(weight).sum::<u64>();
+    let thought = speech.reasoning.as_deref().map_or(0, count_tokens);
+    let said = count_tokens(&speech.text) + speech.calls.iter().map(count_call_tokens).sum::<u64>();
     let prefix = match asked.provider {
-        Provider::OpenaiChat | Provider::Deepseek => "chatcmpl-",
-        Provider::OpenaiResponses => "resp_",
-        Provider::Anthropic => "msg_",
-        Provider::Gemini | Provider::Mistral => "",
+        ScriptedProvider::OpenaiChat | ScriptedProvider::Deepseek => "chatcmpl-",
+        ScriptedProvider::OpenaiResponses => "resp_",
+        ScriptedProvider::Anthropic => "msg_",
+        ScriptedProvider::Gemini | ScriptedProvider::Mistral => "",
     };
-    let id = format!("{prefix}{}", Seal::new("reply").with(asked.body).letters(24));
-    Outcome::Reply(Reply {
+    let id = format!("{prefix}{}", StableHasher::new("reply").with_field(asked.body).letters(24));
+    ModelResponse::Reply(ModelReply {
         wire: Some(wire),
-        id: Some(Words::from(id)),
-        model: Some(Words::from(asked.model.to_owned())),
+        id: Some(JsonText::from(id)),
+        model: Some(JsonText::from(asked.model.to_owned())),
         created: Some(asked.created.unwrap_or(CREATED)),
         parts,
         stop: Some(match speech.stop {
-            Stopped::Said => Stop::End,
-            Stopped::Called => Stop::Calls,
-            Stopped::Length => Stop::Length,
-            Stopped::Refused => Stop::Refusal,
+            ScriptedStopReason::EndTurn => StopReason::End,
+            ScriptedStopReason::ToolCalls => StopReason::ToolCalls,
+            ScriptedStopReason::Length => StopReason::Length,
+            ScriptedStopReason::Refusal => StopReason::Refusal,
         }),
-        usage: Usage {
+        usage: TokenUsage {
             input: Some(input_tokens(asked.body)),
             output: Some((thought + said).max(1)),
-            cached: Some(0),
-            stored: None,
-            reasoning: speech.thought.is_some().then_some(thought),
+            cache_read: Some(0),
+            cache_written: None,
+            reasoning: speech.reasoning.is_some().then_some(thought),
         },
     })
 }
 
-fn reasoning(asked: &Asked<'_>, thought: &str) -> Reasoning<'static> {
+fn build_reasoning(asked: &ReplyContext<'_>, thought: &str) -> ReasoningPart<'static> {
     let seal = match asked.provider {
-        Provider::Anthropic => {
-            let mut prefix = Prefix::new(asked.request);
-            crate::tree::list(asked.request, "messages")
+        ScriptedProvider::Anthropic => {
+            let mut prefix = SignedPrefix::new(asked.request);
+            crate::json_fields::list(asked.request, "messages")
                 .iter()
-                .for_each(|message| prefix.message(message));
-            Sealed::Signed(Words::from(prefix.sign(thought)))
+                .for_each(|message| prefix.add_message(message));
+            Sealed::Signed(JsonText::from(prefix.sign(thought)))
         }
-        Provider::OpenaiResponses => Sealed::Encrypted(Words::from(refuse::encrypted(thought))),
-        Provider::OpenaiChat | Provider::Mistral | Provider::Deepseek | Provider::Gemini => {
-            Sealed::Open
+        ScriptedProvider::OpenaiResponses => {
+            Sealed::Encrypted(JsonText::from(judges::encrypt_reasoning(thought)))
         }
+        ScriptedProvider::OpenaiChat
+        | ScriptedProvider::Mistral
+        | ScriptedProvider::Deepseek
+        | ScriptedProvider::Gemini => Sealed::Unsigned,
     };
-    Reasoning { text: Words::from(thought.to_owned()), seal }
+    ReasoningPart { text: JsonText::from(thought.to_owned()), signature: seal }
 }
 
-fn call(asked: &Asked<'_>, speech: &Speech, index: usize, called: &Called) -> Call<'static> {
-    let seal = Seal::new("call").with(asked.body).with(&index.to_le_bytes());
+fn build_call(
+    asked: &ReplyContext<'_>,
+    speech: &ScriptedReply,
+    index: usize,
+    called: &ScriptedCall,
+) -> ToolCallPart<'static> {
+    let seal = StableHasher::new("call").with_field(asked.body).with_field(&index.to_le_bytes());
     let id = match asked.provider {
-        Provider::OpenaiChat | Provider::OpenaiResponses | Provider::Gemini => {
+        ScriptedProvider::OpenaiChat
+        | ScriptedProvider::OpenaiResponses
+        | ScriptedProvider::Gemini => {
             format!("call_{}", seal.letters(24))
         }
-        Provider::Deepseek => format!("call_{index:02}_{}", seal.letters(20)),
-        Provider::Anthropic => format!("toolu_{}", seal.letters(24)),
-        Provider::Mistral => seal.letters(9),
+        ScriptedProvider::Deepseek => format!("call_{index:02}_{}", seal.letters(20)),
+        ScriptedProvider::Anthropic => format!("toolu_{}", seal.letters(24)),
+        ScriptedProvider::Mistral => seal.letters(9),
     };
-    let (family, arguments) = match (called.sort, &called.arguments) {
-        (Sort::Custom, Value::String(words)) => (Family::Custom, words.clone()),
-        (Sort::Custom | Sort::Function, arguments) => (Family::Function, arguments.to_string()),
+    let (family, arguments) = match (called.input_kind, &called.arguments) {
+        (ToolInputKind::Custom, Value::String(words)) => (CallFamily::Custom, words.clone()),
+        (ToolInputKind::Custom | ToolInputKind::Function, arguments) => {
+            (CallFamily::Function, arguments.to_string())
+        }
     };
-    let signed = asked.provider == Provider::Gemini && index == 0 && speech.thought.is_some();
-    let wanted =
-        asked.provider == Provider::Gemini && index == 0 && asked.model.contains("gemini-3");
+    let signed =
+        asked.provider == ScriptedProvider::Gemini && index == 0 && speech.reasoning.is_some();
+    let wanted = asked.provider == ScriptedProvider::Gemini
+        && index == 0
+        && asked.model.contains("gemini-3");
     let signature = (signed || wanted)
-        .then(|| Words::from(refuse::thought_signature(&called.name, &called.arguments)));
-    Call {
+        .then(|| JsonText::from(judges::thought_signature(&called.name, &called.arguments)));
+    ToolCallPart {
         id: Some(Cow::Owned(id)),
         name: Cow::Owned(called.name.clone()),
         family,
-        arguments: Words::from(arguments),
+        arguments: JsonText::from(arguments),
         signature,
     }
 }
 
 /// Items of a Responses reply that were made together with reasoning say so in their ids.
-fn renamed(asked: &Asked<'_>, speech: &Speech, mut text: String) -> String {
-    if asked.provider != Provider::OpenaiResponses || speech.thought.is_none() {
+fn rename_items(asked: &ReplyContext<'_>, speech: &ScriptedReply, mut text: String) -> String {
+    if asked.provider != ScriptedProvider::OpenaiResponses || speech.reasoning.is_none() {
         return text;
     }
-    let encoded = encode_reply(&outcome(asked, speech), Wire::OpenaiResponses, "scripted");
+    let encoded = encode_reply(&build_outcome(asked, speech), Format::OpenaiResponses, "scripted");
     let Ok(body) = serde_json::from_str::<Value>(&encoded.body) else { return text };
-    let items = crate::tree::list(&body, "output");
-    let ids: Vec<&str> = items.iter().filter_map(|item| crate::tree::text(item, "id")).collect();
+    let items = crate::json_fields::list(&body, "output");
+    let ids: Vec<&str> =
+        items.iter().filter_map(|item| crate::json_fields::text(item, "id")).collect();
     let Some((thought, made)) = ids.split_first() else { return text };
     for id in made {
-        text = text.replace(*id, &refuse::with_reasoning(id, thought));
+        text = text.replace(*id, &judges::id_with_reasoning(id, thought));
     }
     text
 }

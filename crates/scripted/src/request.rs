@@ -3,81 +3,81 @@
 mod tail;
 mod tools;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::Value;
 
 use crate::{
-    ask::Ask,
-    tree::{given, text},
+    http_request::ScriptedRequest,
+    json_fields::{non_null, text},
 };
-pub(crate) use tail::Tail;
-pub(crate) use tools::{Choice, Sort, Tool};
+pub(crate) use tail::ConversationTail;
+pub(crate) use tools::{ScriptedTool, ScriptedToolChoice, ToolInputKind};
 
 /// A request, as far as it decides the reply.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RequestOutline {
     /// Whether it comes in pieces.
     pub(crate) stream: bool,
     /// Whether the figures are told in a chunk of their own (Chat).
     pub(crate) usage: bool,
     /// What came since the model last spoke.
-    pub(crate) tail: Tail,
+    pub(crate) tail: ConversationTail,
     /// The tools that may be called.
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) tools: Vec<ScriptedTool>,
     /// Whether they are to be called.
-    pub(crate) choice: Choice,
+    pub(crate) choice: ScriptedToolChoice,
     /// Whether several may be called at once.
     pub(crate) parallel: bool,
     /// How many tokens the reply may have.
-    pub(crate) most: Option<u64>,
+    pub(crate) max_tokens: Option<u64>,
     /// Whether thinking was asked for in the settings.
-    pub(crate) thinks: bool,
+    pub(crate) thinking: bool,
 }
 
-impl Seen {
+impl RequestOutline {
     /// Looks at a request.
-    pub(crate) fn new(ask: &Ask<'_>, request: &Value) -> Seen {
-        let wire = ask.wire;
+    pub(crate) fn new(ask: &ScriptedRequest<'_>, request: &Value) -> RequestOutline {
+        let wire = ask.format;
         let flag = |key: &str| request.get(key) == Some(&Value::Bool(true));
         let mode = request.get("thinking").and_then(|thinking| text(thinking, "type"));
-        let (tools, choice) = tools::read(wire, request);
-        Seen {
-            stream: if wire == Wire::Gemini { ask.streams_by_path() } else { flag("stream") },
+        let (tools, choice) = tools::read_tools(wire, request);
+        RequestOutline {
+            stream: if wire == Format::Gemini { ask.streams_by_path() } else { flag("stream") },
             usage: request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)),
-            tail: tail::read(wire, request),
+            tail: tail::read_tail(wire, request),
             tools,
             choice,
             parallel: parallel(wire, request),
-            most: most(wire, request),
-            thinks: wire == Wire::Anthropic && matches!(mode, Some("enabled" | "adaptive")),
+            max_tokens: max_output_tokens(wire, request),
+            thinking: wire == Format::Anthropic && matches!(mode, Some("enabled" | "adaptive")),
         }
     }
 }
 
-fn parallel(wire: Wire, request: &Value) -> bool {
+fn parallel(wire: Format, request: &Value) -> bool {
     let forbidden = match wire {
-        Wire::Anthropic => {
+        Format::Anthropic => {
             request.pointer("/tool_choice/disable_parallel_tool_use") == Some(&Value::Bool(true))
         }
-        Wire::OpenaiChat | Wire::OpenaiResponses => {
+        Format::OpenaiChat | Format::OpenaiResponses => {
             request.get("parallel_tool_calls") == Some(&Value::Bool(false))
         }
-        Wire::Gemini | Wire::Bedrock => false,
+        Format::Gemini | Format::Bedrock => false,
     };
     !forbidden
 }
 
-fn most(wire: Wire, request: &Value) -> Option<u64> {
-    let count = |key: &str| given(request, key).and_then(Value::as_u64);
+fn max_output_tokens(wire: Format, request: &Value) -> Option<u64> {
+    let count = |key: &str| non_null(request, key).and_then(Value::as_u64);
     match wire {
-        Wire::OpenaiChat => count("max_completion_tokens").or_else(|| count("max_tokens")),
-        Wire::OpenaiResponses => count("max_output_tokens"),
-        Wire::Anthropic | Wire::Bedrock => count("max_tokens"),
-        Wire::Gemini => {
+        Format::OpenaiChat => count("max_completion_tokens").or_else(|| count("max_tokens")),
+        Format::OpenaiResponses => count("max_output_tokens"),
+        Format::Anthropic | Format::Bedrock => count("max_tokens"),
+        Format::Gemini => {
             let config =
                 request.get("generationConfig").or_else(|| request.get("generation_config"))?;
-            let most =
-                given(config, "maxOutputTokens").or_else(|| given(config, "max_output_tokens"));
+            let most = non_null(config, "maxOutputTokens")
+                .or_else(|| non_null(config, "max_output_tokens"));
             most.and_then(Value::as_u64)
         }
     }

@@ -3,15 +3,15 @@
 
 use std::future::Future;
 
-use foxwedge_run::{Ended, Summary, wire};
+use foxwedge_run::{RunEnd, RunSummary, wire};
 
 use crate::{
-    RawEvent, Record, Result, RunRow, SessionRow, Store, StoreError,
+    RawEvent, Result, RunRow, SessionRow, Store, StoreError, StoredRecord,
     chain::{self, ROOT},
 };
 
 /// How many events are verified at once.
-const PAGE: usize = 1_000;
+const VERIFY_PAGE: usize = 1_000;
 
 /// Who holds a run while it is imported.
 pub(crate) const IMPORTER: &str = "import";
@@ -22,7 +22,7 @@ pub(crate) const IMPORT_TTL: u64 = 60_000;
 
 /// The end of a run's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct LogHead {
     /// The place of the last event.
     pub last: u64,
     /// Its link, which is kept with the run.
@@ -31,7 +31,7 @@ pub struct Head {
 
 /// Something that is put back as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum RestoreItem {
     /// A session. One that is there has to have the same owner, title, meta and time; the higher
     /// epoch and the later touch win. A new one has no records yet, whatever the row says.
     Session(SessionRow),
@@ -41,7 +41,7 @@ pub enum Piece {
         /// The session.
         session: String,
         /// Its records, in order.
-        records: Vec<Record>,
+        records: Vec<StoredRecord>,
     },
     /// A run without its events. One that is there has to have the same session, epoch, key,
     /// time, agent and model. A new one is open, and held by the import for a while.
@@ -64,29 +64,32 @@ pub enum Piece {
         /// The run.
         run: String,
         /// How it ended.
-        ended: Ended,
+        ended: RunEnd,
         /// In numbers.
-        summary: Summary,
+        summary: RunSummary,
         /// When.
         at: u64,
     },
 }
 
-impl Piece {
+impl RestoreItem {
     /// About how much it carries.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Piece::Records { records, .. } => {
+            RestoreItem::Records { records, .. } => {
                 records.iter().map(|record| record.record.body.len()).sum()
             }
-            Piece::Events { events, .. } => events.iter().map(|event| event.body.len()).sum(),
-            Piece::Session(_) | Piece::Run(_) | Piece::Left { .. } | Piece::End { .. } => 0,
+            RestoreItem::Events { events, .. } => events.iter().map(|event| event.body.len()).sum(),
+            RestoreItem::Session(_)
+            | RestoreItem::Run(_)
+            | RestoreItem::Left { .. }
+            | RestoreItem::End { .. } => 0,
         }
     }
 }
 
 /// A backend whose content can be taken out and put back.
-pub trait Archive: Store {
+pub trait ArchiveStore: Store {
     /// Events behind a place as they lie there, verified by nobody. What cannot be read as text
     /// is replaced, so that the chain does not fit it.
     fn raw_events(
@@ -97,14 +100,14 @@ pub trait Archive: Store {
     ) -> impl Future<Output = Result<Vec<RawEvent>>> + Send;
 
     /// The end of a run's log, as the run's row tells it; `None` if there is no such run.
-    fn head(&self, run: &str) -> impl Future<Output = Result<Option<Head>>> + Send;
+    fn log_head(&self, run: &str) -> impl Future<Output = Result<Option<LogHead>>> + Send;
 
     /// Puts a piece back, in one transaction. Returns how many rows are new: 0 if all of it was
     /// there. Something else under the same id is a `Conflict`, and nothing is changed.
-    fn restore(&self, piece: Piece) -> impl Future<Output = Result<u64>> + Send;
+    fn restore(&self, piece: RestoreItem) -> impl Future<Output = Result<u64>> + Send;
 
     /// How much there is.
-    fn about(&self) -> impl Future<Output = Result<About>> + Send;
+    fn totals(&self) -> impl Future<Output = Result<StoreTotals>> + Send;
 
     /// Gives the space of what was deleted back, as far as the backend can. Whoever writes
     /// meanwhile may have to wait.
@@ -116,7 +119,7 @@ pub trait Archive: Store {
 
 /// How much is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct About {
+pub struct StoreTotals {
     /// The version of the schema.
     pub schema: u32,
     /// Sessions.
@@ -137,7 +140,7 @@ pub struct About {
 
 /// A place in a run's log that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct LogDefect {
     /// The run.
     pub run: String,
     /// The place.
@@ -148,15 +151,15 @@ pub struct Flaw {
 
 /// Reads the whole log of a run, and returns every place that is not what it was. A place that
 /// is gone takes the next one with it, which has nothing to hold on to.
-pub async fn verify<A: Archive>(store: &A, run: &str) -> Result<Vec<Flaw>> {
-    let head = store.head(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
+pub async fn verify_log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<LogDefect>> {
+    let head = store.log_head(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
     let mut flaws = Vec::new();
     let mut flaw = |place, why: &str| {
-        flaws.push(Flaw { run: run.to_owned(), place, why: why.to_owned() });
+        flaws.push(LogDefect { run: run.to_owned(), place, why: why.to_owned() });
     };
     let (mut place, mut link) = (0, ROOT);
     while place < head.last {
-        let rows = store.raw_events(run, place, PAGE).await?;
+        let rows = store.raw_events(run, place, VERIFY_PAGE).await?;
         if rows.is_empty() {
             break;
         }

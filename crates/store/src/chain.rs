@@ -1,13 +1,13 @@
 //! The chain over the events of a run: every link is a hash over all that came before, so that a
 //! bit that changed, a line that is gone or one that was put in cannot pass for the truth.
 
-use crate::{Head, Result, StoreError, StoredEvent, codec};
+use crate::{LogHead, Result, StoreError, StoredEvent, codec};
 
 /// One link of the chain.
-pub(crate) type Link = [u8; 16];
+pub(crate) type ChainLink = [u8; 16];
 
 /// What stands before the first event.
-pub(crate) const ROOT: Link = [0; 16];
+pub(crate) const ROOT: ChainLink = [0; 16];
 
 /// An event as it lies in a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct RawEvent {
 }
 
 /// The link of an event, by the one before.
-pub(crate) fn link(before: &Link, seq: u64, body: &str) -> Link {
+pub(crate) fn link(before: &ChainLink, seq: u64, body: &str) -> ChainLink {
     let mut hasher = blake3::Hasher::new();
     hasher.update(before).update(&seq.to_le_bytes()).update(body.as_bytes());
     let mut link = ROOT;
@@ -30,7 +30,7 @@ pub(crate) fn link(before: &Link, seq: u64, body: &str) -> Link {
 }
 
 /// Whether an event is what follows a place.
-pub(crate) fn follows(place: u64, before: &Link, event: &RawEvent) -> Result<(), String> {
+pub(crate) fn follows(place: u64, before: &ChainLink, event: &RawEvent) -> Result<(), String> {
     if event.seq != place + 1 {
         return Err(format!("place {} is missing", place + 1));
     }
@@ -42,20 +42,20 @@ pub(crate) fn follows(place: u64, before: &Link, event: &RawEvent) -> Result<(),
 
 /// Which events of a run are read, and what its row says about them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span<'a> {
+pub(crate) struct EventRange<'a> {
     /// The run.
     pub(crate) run: &'a str,
     /// Its number, for events that do not bear it.
     pub(crate) epoch: u64,
     /// The end of its log.
-    pub(crate) head: Head,
+    pub(crate) head: LogHead,
     /// Events behind this place.
     pub(crate) after: u64,
     /// At most so many.
     pub(crate) limit: usize,
 }
 
-impl Span<'_> {
+impl EventRange<'_> {
     /// The last place that is read.
     pub(crate) fn end(&self) -> u64 {
         self.after.saturating_add(u64::try_from(self.limit).unwrap_or(u64::MAX)).min(self.head.last)
@@ -65,18 +65,18 @@ impl Span<'_> {
     /// nothing stands before place 1.
     pub(crate) fn read(
         &self,
-        before: Option<Link>,
+        before: Option<ChainLink>,
         rows: Vec<RawEvent>,
     ) -> Result<Vec<StoredEvent>> {
         let mut before = match (self.after, before) {
             (0, _) => ROOT,
             (_, Some(link)) => link,
-            (after, None) => return Err(damaged(self.run, after, "it is missing".to_owned())),
+            (after, None) => return Err(damage_error(self.run, after, "it is missing".to_owned())),
         };
         let mut place = self.after;
         let mut events = Vec::with_capacity(rows.len());
         for row in rows {
-            follows(place, &before, &row).map_err(|why| damaged(self.run, place + 1, why))?;
+            follows(place, &before, &row).map_err(|why| damage_error(self.run, place + 1, why))?;
             (place, before) = (row.seq, row.chain);
             let mut event = codec::read_event(self.run, row.seq, &row.body)?;
             event.epoch.get_or_insert(self.epoch);
@@ -84,10 +84,14 @@ impl Span<'_> {
             events.push(StoredEvent { seq: row.seq, event, chain: row.chain });
         }
         if place < self.end() {
-            return Err(damaged(self.run, place + 1, "it is missing".to_owned()));
+            return Err(damage_error(self.run, place + 1, "it is missing".to_owned()));
         }
         if place == self.head.last && place > self.after && before != self.head.chain {
-            return Err(damaged(self.run, place, "it is not the one the run ends with".to_owned()));
+            return Err(damage_error(
+                self.run,
+                place,
+                "it is not the one the run ends with".to_owned(),
+            ));
         }
         Ok(events)
     }
@@ -100,6 +104,6 @@ pub(crate) fn is_damage(error: &StoreError) -> bool {
 }
 
 /// The error for an event that is not what it was.
-pub(crate) fn damaged(run: &str, place: u64, why: String) -> StoreError {
+pub(crate) fn damage_error(run: &str, place: u64, why: String) -> StoreError {
     StoreError::Corrupt { what: format!("event {place} of run `{run}`"), why }
 }

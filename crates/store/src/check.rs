@@ -4,8 +4,8 @@
 use serde_json::value::RawValue;
 
 use crate::{
-    NewRecord, NewRun, NewSession, Piece, RawEvent, Result, SessionRow, Snapshot, StoreError,
-    limits,
+    AgentSnapshot, NewRecord, NewRun, NewSession, RawEvent, RestoreItem, Result, SessionRow,
+    StoreError, limits,
 };
 
 /// Takes an id that is safe anywhere: `[A-Za-z0-9_-]{1,128}`.
@@ -59,20 +59,20 @@ pub(crate) fn records(records: &[NewRecord]) -> Result<()> {
 }
 
 /// Takes a snapshot.
-pub(crate) fn snapshot(snapshot: &Snapshot) -> Result<()> {
+pub(crate) fn snapshot(snapshot: &AgentSnapshot) -> Result<()> {
     id("snapshot", &snapshot.name)?;
     size("a snapshot", snapshot.body.len(), limits::SNAPSHOT_BYTES)
 }
 
 /// Takes a piece of an import: what comes out of a file is as good or bad as what a caller says.
-pub(crate) fn piece(piece: &Piece) -> Result<()> {
+pub(crate) fn piece(piece: &RestoreItem) -> Result<()> {
     match piece {
-        Piece::Session(row) => {
+        RestoreItem::Session(row) => {
             let SessionRow { id, owner, title, meta, created, touched, epoch, .. } = row.clone();
             numbers([("created", created), ("touched", touched), ("epoch", epoch)])?;
             session(&NewSession { id, owner, title, meta })
         }
-        Piece::Records { session, records: given } => {
+        RestoreItem::Records { session, records: given } => {
             id("session", session)?;
             if given.len() > limits::APPEND_RECORDS {
                 return invalid(format!("more than {} records at once", limits::APPEND_RECORDS));
@@ -83,13 +83,13 @@ pub(crate) fn piece(piece: &Piece) -> Result<()> {
                 record(&given.record)
             })
         }
-        Piece::Run(row) => {
+        RestoreItem::Run(row) => {
             id("run", &row.id)?;
             id("session", &row.session)?;
             numbers([("started", row.started), ("epoch", row.epoch)])?;
             names([("key", &row.key), ("agent", &row.agent), ("model", &row.model)])
         }
-        Piece::Events { run, events } => {
+        RestoreItem::Events { run, events } => {
             id("run", run)?;
             if events.len() > limits::APPEND_EVENTS {
                 return invalid(format!("more than {} events at once", limits::APPEND_EVENTS));
@@ -97,8 +97,8 @@ pub(crate) fn piece(piece: &Piece) -> Result<()> {
             size("all events", piece.bytes(), limits::APPEND_BYTES)?;
             events.iter().try_for_each(|event| raw_event(run, event))
         }
-        Piece::Left { run } => id("run", run),
-        Piece::End { run, at, .. } => id("run", run).and(numbers([("at", *at)])),
+        RestoreItem::Left { run } => id("run", run),
+        RestoreItem::End { run, at, .. } => id("run", run).and(numbers([("at", *at)])),
     }
 }
 

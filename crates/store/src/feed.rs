@@ -8,7 +8,7 @@ mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard};
 }
 mod ring;
-mod teller;
+mod log_encoder;
 mod reader;
 #[cfg(all(test, feature = "shuttle"))]
 mod schedules;
@@ -20,8 +20,8 @@ use std::{
 };
 
 use foxwedge_run::{
-    Event, Id,
-    encode::{Format, FrameId, Options},
+    RunEvent, SharedId,
+    encode::{EncoderOptions, FrameId, UiFormat},
 };
 use tokio::{
     sync::Notify,
@@ -29,24 +29,24 @@ use tokio::{
 };
 
 use self::{
-    reader::Reader,
-    ring::{Over, Ring, Room},
-    teller::{Logged, Teller},
+    log_encoder::{LogEncoder, StoreLog},
+    reader::FeedReader,
+    ring::{FeedEnd, FrameRing, RingLimits},
 };
-use crate::{Result, Store, StoreError, Wake, Watch};
+use crate::{Result, Store, StoreError, StoreWake, StoreWatch};
 
 /// How long to wait for a store that cannot be reached.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
 /// What is kept in memory of every run that somebody follows.
-const ROOM: Room = Room { frames: 1_024, bytes: 4 << 20 };
+const RING_LIMITS: RingLimits = RingLimits { frames: 1_024, bytes: 4 << 20 };
 
 /// Whoever is so many events behind reads the log, so that nobody else has to wait.
-const BEHIND: u64 = 256;
+const MAX_RING_LAG: u64 = 256;
 
 /// A frame, as it goes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SseFrame {
     /// Its name, which a client gives back as `Last-Event-ID`.
     pub id: FrameId,
     /// The frame as a server-sent event.
@@ -55,85 +55,85 @@ pub struct Sent {
 
 /// What a follower hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum FeedItem {
     /// The next frame.
-    Frame(Arc<Sent>),
+    Frame(Arc<SseFrame>),
     /// It was too slow, and what it missed is gone from memory. It may follow anew from here, or go
     /// on: then the log tells it what it missed.
     Lagged(FrameId),
     /// The run is over, and everything was told.
-    Over,
+    Ended,
 }
 
 /// Puts words back into events that were stored without them. It changes no more than texts, so that
 /// the same events make the same frames with it and without it.
-pub trait EventWords: std::fmt::Debug + Send + Sync {
+pub trait EventTextSource: std::fmt::Debug + Send + Sync {
     /// Puts back what is known of the words of an event.
-    fn restore(&self, event: &mut Event);
+    fn restore(&self, event: &mut RunEvent);
 }
 
 /// Everything that is followed in a store. A copy is the same.
 #[derive(Debug)]
-pub struct Feeds<S> {
-    inner: Arc<Inner<S>>,
+pub struct FeedRegistry<S> {
+    inner: Arc<FeedRegistryInner<S>>,
 }
 
-impl<S> Clone for Feeds<S> {
-    fn clone(&self) -> Feeds<S> {
-        Feeds { inner: self.inner.clone() }
+impl<S> Clone for FeedRegistry<S> {
+    fn clone(&self) -> FeedRegistry<S> {
+        FeedRegistry { inner: self.inner.clone() }
     }
 }
 
 #[derive(Debug)]
-struct Inner<S> {
+struct FeedRegistryInner<S> {
     store: Arc<S>,
-    feeds: sync::Mutex<HashMap<Key, Weak<Feed>>>,
+    feeds: sync::Mutex<HashMap<FeedKey, Weak<RunFeed>>>,
     /// Wakes the feeds of a run when it goes on.
-    porter: OnceLock<Owned>,
+    waker: OnceLock<TaskGuard>,
 }
 
 /// A run in a format. Frames depend on nothing else.
-type Key = (Id, Format, Box<str>);
+type FeedKey = (SharedId, UiFormat, Box<str>);
 
 /// One run in one format, for all who follow it.
 #[derive(Debug)]
-struct Feed {
-    ring: Ring,
+struct RunFeed {
+    ring: FrameRing,
     news: Arc<Notify>,
-    pump: OnceLock<Owned>,
+    pump: OnceLock<TaskGuard>,
 }
 
 /// A task that ends with its owner.
 #[derive(Debug)]
-struct Owned(AbortHandle);
+struct TaskGuard(AbortHandle);
 
-impl Owned {
-    fn new(task: &JoinHandle<()>) -> Owned {
-        Owned(task.abort_handle())
+impl TaskGuard {
+    fn new(task: &JoinHandle<()>) -> TaskGuard {
+        TaskGuard(task.abort_handle())
     }
 }
 
-impl Drop for Owned {
+impl Drop for TaskGuard {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl<S: Store> Feeds<S> {
+impl<S: Store> FeedRegistry<S> {
     /// Nothing is followed yet.
-    pub fn new(store: Arc<S>) -> Feeds<S> {
+    pub fn new(store: Arc<S>) -> FeedRegistry<S> {
         let feeds = sync::Mutex::new(HashMap::new());
-        Feeds { inner: Arc::new(Inner { store, feeds, porter: OnceLock::new() }) }
+        FeedRegistry { inner: Arc::new(FeedRegistryInner { store, feeds, waker: OnceLock::new() }) }
     }
 
     /// Follows a run from behind a frame, or from its beginning.
     pub async fn follow(
         &self,
         run: &str,
-        format: Format,
-        options: Options,
+        format: UiFormat,
+        options: EncoderOptions,
         after: Option<FrameId>,
-    ) -> Result<Follower<S>> {
+    ) -> Result<FeedFollower<S>> {
         self.follow_with(run, format, options, after, None).await
     }
 
@@ -141,72 +141,72 @@ impl<S: Store> Feeds<S> {
     pub async fn follow_with(
         &self,
         run: &str,
-        format: Format,
-        options: Options,
+        format: UiFormat,
+        options: EncoderOptions,
         after: Option<FrameId>,
-        words: Option<Arc<dyn EventWords>>,
-    ) -> Result<Follower<S>> {
+        words: Option<Arc<dyn EventTextSource>>,
+    ) -> Result<FeedFollower<S>> {
         let store = &self.inner.store;
         let row = store.run(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
-        let options = Options { session: row.session.as_str().into(), ..options };
-        self.wake_up().await?;
+        let options = EncoderOptions { session: row.session.as_str().into(), ..options };
+        self.start_waker().await?;
         let feed = self.feed(run, format, &options, words.clone());
         let last = after.unwrap_or(FrameId { seq: 0, part: 0 });
-        let near = row.last.saturating_sub(last.seq) <= BEHIND;
-        let log = Logged::new(store.clone(), run, format, options, words);
+        let near = row.last.saturating_sub(last.seq) <= MAX_RING_LAG;
+        let log = StoreLog::new(store.clone(), run, format, options, words);
         let reader = match near {
-            true => Reader::in_ring(&feed.ring, last, log),
-            false => Reader::in_log(&feed.ring, last, log),
+            true => FeedReader::in_ring(&feed.ring, last, log),
+            false => FeedReader::in_log(&feed.ring, last, log),
         };
-        Ok(Follower { feed, reader })
+        Ok(FeedFollower { feed, reader })
     }
 
     /// The feed of a run in a format; it lives for as long as somebody follows it.
     fn feed(
         &self,
         run: &str,
-        format: Format,
-        options: &Options,
-        words: Option<Arc<dyn EventWords>>,
-    ) -> Arc<Feed> {
-        let Options { agui, acp, prompt, .. } = options;
+        format: UiFormat,
+        options: &EncoderOptions,
+        words: Option<Arc<dyn EventTextSource>>,
+    ) -> Arc<RunFeed> {
+        let EncoderOptions { agui, acp, prompt, .. } = options;
         let spelling = format!("{agui:?} {acp:?} {prompt:?} {}", words.is_some());
-        let key = (Id::from(run), format, spelling.into());
-        let mut feeds = locked(&self.inner.feeds);
+        let key = (SharedId::from(run), format, spelling.into());
+        let mut feeds = lock(&self.inner.feeds);
         if let Some(feed) = feeds.get(&key).and_then(Weak::upgrade) {
             return feed;
         }
         feeds.retain(|_, feed| feed.strong_count() > 0);
-        let (ring, news) = (Ring::new(ROOM), Arc::new(Notify::new()));
-        let feed = Arc::new(Feed { ring, news: news.clone(), pump: OnceLock::new() });
-        let teller = Teller::new(run, format, options.clone(), words);
-        let task = pump(self.inner.store.clone(), Arc::downgrade(&feed), news, teller);
+        let (ring, news) = (FrameRing::new(RING_LIMITS), Arc::new(Notify::new()));
+        let feed = Arc::new(RunFeed { ring, news: news.clone(), pump: OnceLock::new() });
+        let teller = LogEncoder::new(run, format, options.clone(), words);
+        let task = fill_ring(self.inner.store.clone(), Arc::downgrade(&feed), news, teller);
         let task = tokio::spawn(task);
-        feed.pump.get_or_init(|| Owned::new(&task));
+        feed.pump.get_or_init(|| TaskGuard::new(&task));
         feeds.insert(key, Arc::downgrade(&feed));
         feed
     }
 
     /// Begins to listen to the store, once.
-    async fn wake_up(&self) -> Result<()> {
-        if self.inner.porter.get().is_none() {
+    async fn start_waker(&self) -> Result<()> {
+        if self.inner.waker.get().is_none() {
             let watch = self.inner.store.watch().await?;
             let inner = Arc::downgrade(&self.inner);
-            self.inner.porter.get_or_init(|| Owned::new(&tokio::spawn(porter(inner, watch))));
+            self.inner.waker.get_or_init(|| TaskGuard::new(&tokio::spawn(run_waker(inner, watch))));
         }
         Ok(())
     }
 }
 
 /// Hands wake-ups of the store on to those who follow that run.
-async fn porter<S: Store>(inner: Weak<Inner<S>>, mut watch: Watch) {
+async fn run_waker<S: Store>(inner: Weak<FeedRegistryInner<S>>, mut watch: StoreWatch) {
     while let Some(wake) = watch.next().await {
         let Some(inner) = inner.upgrade() else { return };
-        let feeds = locked(&inner.feeds);
+        let feeds = lock(&inner.feeds);
         for ((run, ..), feed) in feeds.iter() {
             let meant = match &wake {
-                Wake::Run { run: meant, .. } => meant == run,
-                Wake::All => true,
+                StoreWake::Run { run: meant, .. } => meant == run,
+                StoreWake::All => true,
             };
             if let (true, Some(feed)) = (meant, feed.upgrade()) {
                 feed.news.notify_one();
@@ -217,7 +217,12 @@ async fn porter<S: Store>(inner: Weak<Inner<S>>, mut watch: Watch) {
 
 /// Reads a run's log into the ring until the run is over or nobody follows it. While it waits, the
 /// feed is not its own, so that the last follower takes the feed along.
-async fn pump<S: Store>(store: Arc<S>, feed: Weak<Feed>, news: Arc<Notify>, mut teller: Teller) {
+async fn fill_ring<S: Store>(
+    store: Arc<S>,
+    feed: Weak<RunFeed>,
+    news: Arc<Notify>,
+    mut teller: LogEncoder,
+) {
     loop {
         let before = teller.place();
         let frames = teller.read(&*store).await;
@@ -228,7 +233,7 @@ async fn pump<S: Store>(store: Arc<S>, feed: Weak<Feed>, news: Arc<Notify>, mut 
                 let nothing = teller.place() == before;
                 feed.ring.push(frames);
                 if teller.is_over() {
-                    feed.ring.close(Over::Ended);
+                    feed.ring.close(FeedEnd::Ended);
                     return;
                 }
                 drop(feed);
@@ -238,10 +243,10 @@ async fn pump<S: Store>(store: Arc<S>, feed: Weak<Feed>, news: Arc<Notify>, mut 
             }
             (Err(StoreError::Unavailable(_)), Some(feed)) => {
                 drop(feed);
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
             (Err(error), Some(feed)) => {
-                feed.ring.close(Over::Failed(error.to_string().into()));
+                feed.ring.close(FeedEnd::Failed(error.to_string().into()));
                 return;
             }
         }
@@ -250,24 +255,24 @@ async fn pump<S: Store>(store: Arc<S>, feed: Weak<Feed>, news: Arc<Notify>, mut 
 
 /// One who follows a run.
 #[derive(Debug)]
-pub struct Follower<S> {
-    feed: Arc<Feed>,
-    reader: Reader<Logged<S>>,
+pub struct FeedFollower<S> {
+    feed: Arc<RunFeed>,
+    reader: FeedReader<StoreLog<S>>,
 }
 
-impl<S: Store> Follower<S> {
+impl<S: Store> FeedFollower<S> {
     /// The next frame. May be dropped halfway: nothing is lost.
-    pub async fn next(&mut self) -> Result<Told> {
+    pub async fn next(&mut self) -> Result<FeedItem> {
         self.reader.next(&self.feed.ring).await
     }
 }
 
-impl<S> Drop for Follower<S> {
+impl<S> Drop for FeedFollower<S> {
     fn drop(&mut self) {
         self.reader.leave(&self.feed.ring);
     }
 }
 
-fn locked<T>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &sync::Mutex<T>) -> sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

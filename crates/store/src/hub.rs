@@ -21,16 +21,16 @@ use std::{
     },
 };
 
-use foxwedge_run::Id;
-use mailbox::{Mailbox, locked};
+use foxwedge_run::SharedId;
+use mailbox::{WatchMailbox, lock};
 
 /// Something to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wake {
+pub enum StoreWake {
     /// A run went on.
     Run {
         /// The run.
-        run: Id,
+        run: SharedId,
         /// The highest place that was told of since the last wake-up.
         last: u64,
     },
@@ -40,45 +40,45 @@ pub enum Wake {
 
 /// A watcher's end. Begin to watch, then read, then wait: so nothing is missed.
 #[derive(Debug)]
-pub struct Watch {
-    mailbox: Arc<Mailbox>,
-    hub: Hub,
+pub struct StoreWatch {
+    mailbox: Arc<WatchMailbox>,
+    hub: WakeHub,
 }
 
-impl Watch {
+impl StoreWatch {
     /// Waits until there is something to read. `None` once the store is gone. May be dropped
     /// halfway: a wake-up that was not returned is still there.
-    pub async fn next(&mut self) -> Option<Wake> {
+    pub async fn next(&mut self) -> Option<StoreWake> {
         poll_fn(|context| self.mailbox.poll(context)).await
     }
 }
 
-impl Drop for Watch {
+impl Drop for StoreWatch {
     fn drop(&mut self) {
-        locked(&self.hub.shared.watchers).retain(|mailbox| !Arc::ptr_eq(mailbox, &self.mailbox));
+        lock(&self.hub.shared.watchers).retain(|mailbox| !Arc::ptr_eq(mailbox, &self.mailbox));
         self.hub.shared.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Everybody who watches a store. A copy is the same hub.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hub {
-    shared: Arc<Shared>,
+pub(crate) struct WakeHub {
+    shared: Arc<HubState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    watchers: sync::Mutex<Vec<Arc<Mailbox>>>,
+struct HubState {
+    watchers: sync::Mutex<Vec<Arc<WatchMailbox>>>,
     count: AtomicUsize,
 }
 
-impl Hub {
+impl WakeHub {
     /// A new watcher.
-    pub(crate) fn watch(&self) -> Watch {
-        let mailbox = Arc::new(Mailbox::default());
-        locked(&self.shared.watchers).push(mailbox.clone());
+    pub(crate) fn watch(&self) -> StoreWatch {
+        let mailbox = Arc::new(WatchMailbox::default());
+        lock(&self.shared.watchers).push(mailbox.clone());
         self.shared.count.fetch_add(1, Ordering::Relaxed);
-        Watch { mailbox, hub: self.clone() }
+        StoreWatch { mailbox, hub: self.clone() }
     }
 
     /// How many watch.
@@ -91,17 +91,17 @@ impl Hub {
         if self.watchers() == 0 {
             return;
         }
-        let run = Id::from(run);
-        locked(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post(&run, last));
+        let run = SharedId::from(run);
+        lock(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post(&run, last));
     }
 
     /// Any run may have gone on.
     pub(crate) fn wake_all(&self) {
-        locked(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post_all());
+        lock(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post_all());
     }
 
     /// The store is gone: whoever watches hears the rest, and then the end.
     pub(crate) fn close(&self) {
-        locked(&self.shared.watchers).iter().for_each(|mailbox| mailbox.close());
+        lock(&self.shared.watchers).iter().for_each(|mailbox| mailbox.close());
     }
 }

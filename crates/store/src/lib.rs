@@ -11,15 +11,15 @@ mod clock;
 mod check;
 mod codec;
 mod chain;
-mod draft;
+mod event_draft;
 mod ordinals;
-mod whole;
+mod whole_run;
 #[cfg(all(test, feature = "shuttle"))]
 mod bell;
 mod hub;
 mod sqlite;
 mod postgres;
-mod any;
+mod any_store;
 mod archive;
 mod replay;
 mod feed;
@@ -29,21 +29,22 @@ mod transfer;
 
 use std::{future::Future, sync::Arc};
 
-pub use any::AnyStore;
-pub use archive::{About, Archive, Flaw, Head, Piece, verify};
+pub use any_store::AnyStore;
+pub use archive::{ArchiveStore, LogDefect, LogHead, RestoreItem, StoreTotals, verify_log};
 pub use chain::RawEvent;
 pub use error::StoreError;
-pub use feed::{EventWords, Feeds, Follower, Sent, Told};
-pub use hub::{Wake, Watch};
+pub use feed::{EventTextSource, FeedFollower, FeedItem, FeedRegistry, SseFrame};
+pub use hub::{StoreWake, StoreWatch};
 pub use model::{
-    Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page, Pruned,
-    Record, RunRow, RunState, SessionRow, Snapshot, Started, StoredEvent, WholeRun,
+    AgentSnapshot, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage, NewRecord, NewRun,
+    NewSession, PruneReport, RunClosing, RunRow, RunState, SessionRow, StartResult, StoredEvent,
+    StoredRecord, WholeRun,
 };
 pub use postgres::PostgresStore;
-pub use replay::records;
+pub use replay::run_records;
 pub use sqlite::SqliteStore;
-pub use sweep::{SweepSchedule, Swept, close, close_gone, sweep, sweep_on_time};
-pub use transfer::{Damage, Exported, Imported, export, import};
+pub use sweep::{ClosedRun, SweepSchedule, close_dead_runs, close_run, sweep, sweep_and_schedule};
+pub use transfer::{ExportReport, FileDamage, ImportReport, export, import};
 pub use url::{PostgresUrl, StoreUrl};
 
 /// The result of everything here.
@@ -61,8 +62,8 @@ pub trait Store: Send + Sync + 'static {
     /// Sessions, the newest first.
     fn sessions(
         &self,
-        filter: Filter,
-        page: Page,
+        filter: ListFilter,
+        page: ListPage,
     ) -> impl Future<Output = Result<Vec<SessionRow>>> + Send;
 
     /// Adds records to a session's tree. Every parent has to be there or to come before its
@@ -80,17 +81,21 @@ pub trait Store: Send + Sync + 'static {
         session: &str,
         after: u64,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<Record>>> + Send;
+    ) -> impl Future<Output = Result<Vec<StoredRecord>>> + Send;
 
     /// Starts a run, gives it its epoch and its owner a lease. The same run id and key again
     /// (a retry) finds the run that is there.
-    fn start_run(&self, new: NewRun) -> impl Future<Output = Result<Started>> + Send;
+    fn start_run(&self, new: NewRun) -> impl Future<Output = Result<StartResult>> + Send;
 
     /// A run; `None` if there is none.
     fn run(&self, id: &str) -> impl Future<Output = Result<Option<RunRow>>> + Send;
 
     /// Runs, the newest first.
-    fn runs(&self, filter: Filter, page: Page) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+    fn runs(
+        &self,
+        filter: ListFilter,
+        page: ListPage,
+    ) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
     /// Adds events to a run. Every event has its place (`seq`); the first has to be the next one
     /// of the log. Events that are there already, told again after a lost acknowledgement, are
@@ -99,7 +104,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         run: &str,
         lease: &Lease,
-        events: Vec<foxwedge_run::Event>,
+        events: Vec<foxwedge_run::RunEvent>,
     ) -> impl Future<Output = Result<u64>> + Send;
 
     /// Ends a run: its last events, its outcome and the records it leaves in the session, in one
@@ -107,9 +112,9 @@ pub trait Store: Send + Sync + 'static {
     fn finalize(
         &self,
         run: &str,
-        authority: Authority,
-        closing: Closing,
-    ) -> impl Future<Output = Result<Finalized>> + Send;
+        authority: CloseAuthority,
+        closing: RunClosing,
+    ) -> impl Future<Output = Result<FinalizeResult>> + Send;
 
     /// Keeps runs that are told from their beginning to their end at once. What is there behind it
     /// is what [`create_session`](Store::create_session), [`start_run`](Store::start_run) and
@@ -119,10 +124,10 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Each run is kept whole or not at all, and one that is refused does not keep the others from
     /// it. Returns what became of each; runs of the same session go in one after the other.
-    fn keep_runs(
+    fn put_whole_runs(
         &self,
         runs: Vec<Arc<WholeRun>>,
-    ) -> impl Future<Output = Vec<Result<Finalized>>> + Send;
+    ) -> impl Future<Output = Vec<Result<FinalizeResult>>> + Send;
 
     /// Events of a run behind a place, in order, without a gap.
     fn events(
@@ -149,13 +154,13 @@ pub trait Store: Send + Sync + 'static {
     fn earliest_lease(&self) -> impl Future<Output = Result<Option<u64>>> + Send;
 
     /// Runs whose lease has run out.
-    fn abandoned(&self, limit: usize) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+    fn abandoned_runs(&self, limit: usize) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
     /// Keeps the state of a live agent under a name, instead of what was there.
     fn put_snapshot(
         &self,
         session: &str,
-        snapshot: Snapshot,
+        snapshot: AgentSnapshot,
     ) -> impl Future<Output = Result<()>> + Send;
 
     /// The state kept under a name, unless it has expired.
@@ -163,7 +168,7 @@ pub trait Store: Send + Sync + 'static {
         &self,
         session: &str,
         name: &str,
-    ) -> impl Future<Output = Result<Option<Snapshot>>> + Send;
+    ) -> impl Future<Output = Result<Option<AgentSnapshot>>> + Send;
 
     /// Forgets the state kept under a name.
     fn drop_snapshot(&self, session: &str, name: &str)
@@ -177,9 +182,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Deletes sessions that nobody touched since a time (milliseconds since 1970) and that have
     /// no run at work, and snapshots that have expired. At most so many sessions at once.
-    fn prune(&self, before: u64, limit: usize) -> impl Future<Output = Result<Pruned>> + Send;
+    fn prune(&self, before: u64, limit: usize) -> impl Future<Output = Result<PruneReport>> + Send;
 
     /// Wakes whoever waits for events. A wake-up says that there is something to read, never what;
     /// whoever is woken reads the log behind the last place it knows, so none can be missed.
-    fn watch(&self) -> impl Future<Output = Result<Watch>> + Send;
+    fn watch(&self) -> impl Future<Output = Result<StoreWatch>> + Send;
 }

@@ -1,6 +1,6 @@
 //! What is kept.
 
-use foxwedge_run::{Ended, Event, Outcome, Summary};
+use foxwedge_run::{Outcome, RunEnd, RunEvent, RunSummary};
 
 /// A session that is to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -53,7 +53,7 @@ pub struct NewRecord {
 
 /// A record of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct StoredRecord {
     /// Its place in the session, from 1 on.
     pub ordinal: u64,
     /// When it was added.
@@ -76,7 +76,7 @@ pub struct NewRun {
     /// How long the lease holds without being renewed, in milliseconds.
     pub ttl: u64,
     /// Its first event: the start (a `Body::Started`), whose `epoch` and `seq` the store fills in.
-    pub start: foxwedge_run::Started,
+    pub start: foxwedge_run::RunStart,
     /// When it began, if the caller knows.
     pub at: Option<u64>,
 }
@@ -92,7 +92,7 @@ pub struct Lease {
 
 /// What became of a start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Started {
+pub enum StartResult {
     /// The run has begun: its place 1 holds the start.
     New {
         /// The run.
@@ -113,9 +113,9 @@ pub enum RunState {
     /// It ended.
     Ended {
         /// How, with its text and its costs.
-        ended: Ended,
+        ended: RunEnd,
         /// In numbers.
-        summary: Summary,
+        summary: RunSummary,
         /// When.
         at: u64,
     },
@@ -164,14 +164,14 @@ pub struct StoredEvent {
     /// Its place.
     pub seq: u64,
     /// The event, with epoch, place and time filled in.
-    pub event: Event,
+    pub event: RunEvent,
     /// The link of the chain: a hash over everything up to here.
     pub chain: [u8; 16],
 }
 
 /// In whose name a run is ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Authority {
+pub enum CloseAuthority {
     /// Whoever runs it; a stale lease is refused.
     Holder(Lease),
     /// Somebody who may stop it from outside.
@@ -180,13 +180,13 @@ pub enum Authority {
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closing {
+pub struct RunClosing {
     /// Its last events, in their places; the end (`Body::Ended`) is the last.
-    pub events: Vec<Event>,
+    pub events: Vec<RunEvent>,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RunEnd,
     /// In numbers.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// What it leaves in the session.
     pub records: Vec<NewRecord>,
 }
@@ -199,21 +199,21 @@ pub struct WholeRun {
     /// Its beginning, in that session.
     pub run: NewRun,
     /// Its end, with all events behind the start. The store fills in their `epoch`.
-    pub closing: Closing,
+    pub closing: RunClosing,
 }
 
 /// What became of an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finalized {
+pub enum FinalizeResult {
     /// It is recorded.
-    Won(RunRow),
+    Recorded(RunRow),
     /// Somebody else had ended it.
-    Lost(RunRow),
+    AlreadyEnded(RunRow),
 }
 
 /// The state of a live agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct AgentSnapshot {
     /// Its name in the session.
     pub name: String,
     /// What it holds.
@@ -224,7 +224,7 @@ pub struct Snapshot {
 
 /// Which sessions or runs.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Filter {
+pub struct ListFilter {
     /// Of one owner.
     pub owner: Option<String>,
     /// Of one session.
@@ -235,22 +235,22 @@ pub struct Filter {
 
 /// How many, and behind which: lists are paged by the last id that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct ListPage {
     /// The last one of the page before.
     pub after: Option<String>,
     /// At most so many.
     pub limit: usize,
 }
 
-impl Default for Page {
-    fn default() -> Page {
-        Page { after: None, limit: 100 }
+impl Default for ListPage {
+    fn default() -> ListPage {
+        ListPage { after: None, limit: 100 }
     }
 }
 
 /// What a clean-up took away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Pruned {
+pub struct PruneReport {
     /// Sessions.
     pub sessions: u64,
     /// Runs.

@@ -2,19 +2,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{NewRecord, Record, Result, StoreError};
+use crate::{NewRecord, Result, StoreError, StoredRecord};
 
 /// What is there of records and of those they follow.
 #[derive(Debug, Default)]
-pub(crate) struct There {
+pub(crate) struct ExistingRecords {
     /// Records that are told again, by their ids.
-    pub(crate) records: HashMap<String, Record>,
+    pub(crate) records: HashMap<String, StoredRecord>,
     /// Parents.
     pub(crate) parents: HashSet<String>,
 }
 
 /// Gives every record its ordinal behind the last one of the session: the one it has, or the next.
-pub(crate) fn place(last: u64, there: &There, records: &[NewRecord]) -> Result<Vec<u64>> {
+pub(crate) fn assign_ordinals(
+    last: u64,
+    there: &ExistingRecords,
+    records: &[NewRecord],
+) -> Result<Vec<u64>> {
     let mut next = last;
     let mut fresh: HashMap<&str, (u64, &NewRecord)> = HashMap::new();
     let mut ordinals = Vec::with_capacity(records.len());
@@ -44,7 +48,7 @@ pub(crate) fn place(last: u64, there: &There, records: &[NewRecord]) -> Result<V
 
 /// Those of the records that are new, in their places. One that is told again, here or in an
 /// earlier call, has a place that is taken.
-pub(crate) fn fresh<'a>(
+pub(crate) fn new_records<'a>(
     last: u64,
     ordinals: &'a [u64],
     records: &'a [NewRecord],

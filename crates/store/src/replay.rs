@@ -1,20 +1,21 @@
 //! A run's log, told to the run machine once more: how it ends, and what it leaves behind.
 
 use foxwedge_run::{
-    Body, Effect, Ended, Event, Id, Input, Run, Session, Settings, Summary, history,
+    EventPayload, MachineInput, MachineSettings, Run, RunEffect, RunEnd, RunEvent, RunSummary,
+    SessionMachine, SharedId, history,
 };
 
-use crate::{Closing, Lease, NewRecord, Result, RunRow, Store, StoreError, chain, clock};
+use crate::{Lease, NewRecord, Result, RunClosing, RunRow, Store, StoreError, chain, clock};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
 
 /// How often a log is read that the engine cannot read.
-const READS: usize = 3;
+const READ_ATTEMPTS: usize = 3;
 
 /// What a run leaves in its session: its messages, one record behind the other. `parent` is the
 /// record they follow.
-pub fn records(run: &Run, parent: Option<&str>) -> Vec<NewRecord> {
+pub fn run_records(run: &Run, parent: Option<&str>) -> Vec<NewRecord> {
     let mut parent = parent.map(str::to_owned);
     let mut records = Vec::new();
     for (place, message) in history(run).iter().enumerate() {
@@ -32,21 +33,21 @@ pub fn records(run: &Run, parent: Option<&str>) -> Vec<NewRecord> {
 
 /// A run's log, told to a machine.
 #[derive(Clone)]
-pub(crate) struct Replay {
-    run: Id,
-    session: Session,
+pub(crate) struct RunReplay {
+    run: SharedId,
+    session: SessionMachine,
     /// The last place that was read.
     last: u64,
     now: u64,
-    end: Option<(Ended, Summary)>,
+    end: Option<(RunEnd, RunSummary)>,
 }
 
-impl Replay {
+impl RunReplay {
     /// A machine that knows nothing yet.
-    pub(crate) fn new(run: &RunRow) -> Replay {
-        let session = Session::new(Settings::default());
+    pub(crate) fn new(run: &RunRow) -> RunReplay {
+        let session = SessionMachine::new(MachineSettings::default());
         let (run, now) = (run.id.as_str().into(), clock::now());
-        Replay { run, session, last: 0, now, end: None }
+        RunReplay { run, session, last: 0, now, end: None }
     }
 
     /// Reads on in the log, up to its end, or to where it is damaged: what is returned says how.
@@ -64,7 +65,7 @@ impl Replay {
                     self.last = last.seq;
                     let full = page.len() == PAGE;
                     page.into_iter().for_each(|stored| {
-                        self.tell(Input::Event(stored.event));
+                        self.apply_input(MachineInput::Event(stored.event));
                     });
                     if let (true, Some((lease, ttl))) = (full, holder) {
                         store.renew(&self.run, lease, ttl).await?;
@@ -76,7 +77,7 @@ impl Replay {
                 // What looks like damage may be trouble with the disk, and pass.
                 Err(error @ StoreError::Corrupt { .. }) => {
                     failures += 1;
-                    if failures == READS {
+                    if failures == READ_ATTEMPTS {
                         return Err(error);
                     }
                 }
@@ -86,26 +87,26 @@ impl Replay {
     }
 
     /// Tells the end behind the log. `None` if the machine never saw the run begin.
-    pub(crate) fn close(&mut self, end: Body) -> Option<Closing> {
-        let end = Event { at: Some(self.now), ..Event::new(&self.run, end) };
-        let mut events = self.tell(Input::Event(end));
+    pub(crate) fn end_run(&mut self, end: EventPayload) -> Option<RunClosing> {
+        let end = RunEvent { at: Some(self.now), ..RunEvent::new(&self.run, end) };
+        let mut events = self.apply_input(MachineInput::Event(end));
         // A wish to stop may leave tools some time; whoever could use it is gone.
         while self.end.is_none() {
             let Some(deadline) = self.session.deadline().filter(|moment| *moment > self.now) else {
                 break;
             };
             self.now = deadline;
-            events.extend(self.tell(Input::Tick));
+            events.extend(self.apply_input(MachineInput::Tick));
         }
         let (ended, summary) = self.end.clone()?;
         events.retain(|event| event.seq.is_some_and(|seq| seq > self.last));
-        Some(Closing { events, ended, summary, records: Vec::new() })
+        Some(RunClosing { events, ended, summary, records: Vec::new() })
     }
 
     /// What the run leaves in its session, behind a record, but for the first so many messages.
     pub(crate) fn records(&self, parent: Option<&str>, there: usize) -> Vec<NewRecord> {
         let run = self.session.run(&self.run);
-        let mut records = run.map(|run| records(run, parent)).unwrap_or_default();
+        let mut records = run.map(|run| run_records(run, parent)).unwrap_or_default();
         records.drain(..there.min(records.len()));
         if let Some(first) = records.first_mut() {
             first.parent = parent.map(str::to_owned);
@@ -114,19 +115,19 @@ impl Replay {
     }
 
     /// Tells the machine something, and returns what belongs into the log.
-    fn tell(&mut self, input: Input) -> Vec<Event> {
+    fn apply_input(&mut self, input: MachineInput) -> Vec<RunEvent> {
         let mut effects = Vec::new();
         self.session.apply(self.now, input, &mut effects);
         let mut emitted = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Emit(event) => emitted.push(event),
-                Effect::Announce { ended, summary, .. } => self.end = Some((ended, summary)),
-                Effect::Show { .. }
-                | Effect::Resolve { .. }
-                | Effect::CallOff { .. }
-                | Effect::Drain { .. }
-                | Effect::Warn(_) => {}
+                RunEffect::Emit(event) => emitted.push(event),
+                RunEffect::Announce { ended, summary, .. } => self.end = Some((ended, summary)),
+                RunEffect::Show { .. }
+                | RunEffect::Resolve { .. }
+                | RunEffect::CancelTool { .. }
+                | RunEffect::Drain { .. }
+                | RunEffect::Warn(_) => {}
             }
         }
         emitted
@@ -134,11 +135,11 @@ impl Replay {
 }
 
 /// An end without anything before it.
-pub(crate) fn bare(run: &RunRow, ended: Ended, summary: Summary) -> Closing {
-    let event = Event {
+pub(crate) fn bare_closing(run: &RunRow, ended: RunEnd, summary: RunSummary) -> RunClosing {
+    let event = RunEvent {
         epoch: Some(run.epoch),
         seq: Some(run.last + 1),
-        ..Event::new(&run.id.as_str().into(), Body::Ended(ended.clone()))
+        ..RunEvent::new(&run.id.as_str().into(), EventPayload::Ended(ended.clone()))
     };
-    Closing { events: vec![event], ended, summary, records: Vec::new() }
+    RunClosing { events: vec![event], ended, summary, records: Vec::new() }
 }

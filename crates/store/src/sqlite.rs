@@ -3,71 +3,75 @@
 //! One thread writes and commits in groups, a few others read. Several processes may have the
 //! same file open; whatever has to be decided is decided in SQL, within the write transaction.
 
-mod fault;
+mod error;
 mod file;
 mod open;
-mod desk;
+mod writer_thread;
 mod writer;
 mod readers;
 mod row;
 mod seal;
 mod sessions;
 mod runs;
-mod whole;
+mod whole_run;
 mod leases;
 mod lists;
-mod clean;
+mod delete;
 mod restore;
-mod state;
+mod health;
 
 use std::{iter, path::Path, sync::Arc};
 
-use foxwedge_run::Event;
+use foxwedge_run::RunEvent;
 use rusqlite::Connection;
 
-use self::{fault::Done, open::Place, readers::Readers, runs::Closed, writer::Writer};
+use self::{
+    error::SqliteResult, open::SqliteLocation, readers::ReaderPool, runs::SqliteClosing,
+    writer::SqliteWriter,
+};
 use crate::{
-    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
-    NewSession, Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
-    Started, Store, StoreError, StoredEvent, Watch, WholeRun, check, clock, codec, draft,
-    draft::Draft, hub::Hub, limits,
+    AgentSnapshot, ArchiveStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage,
+    LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent, RestoreItem, Result, RunClosing,
+    RunRow, SessionRow, StartResult, Store, StoreError, StoreTotals, StoreWatch, StoredEvent,
+    StoredRecord, WholeRun, check, clock, codec, event_draft, event_draft::EventDraft,
+    hub::WakeHub, limits,
 };
 
 /// A store in one SQLite file, or in memory.
 #[derive(Debug)]
 pub struct SqliteStore {
-    hub: Hub,
+    hub: WakeHub,
     /// None in memory, where only the connection that writes sees anything.
-    readers: Option<Readers>,
+    readers: Option<ReaderPool>,
     // Closed after the readers, so that the last one to close tidies up.
-    writer: Writer,
+    writer: SqliteWriter,
 }
 
 impl SqliteStore {
     /// Opens a file, and makes it and its folder if they are not there. Nobody but the owner may
     /// read it afterwards.
     pub async fn open(path: impl AsRef<Path>) -> Result<SqliteStore> {
-        SqliteStore::at(Place::File(path.as_ref().into())).await
+        SqliteStore::open_location(SqliteLocation::File(path.as_ref().into())).await
     }
 
     /// A store that is gone with this value.
     pub async fn memory() -> Result<SqliteStore> {
-        SqliteStore::at(Place::Memory).await
+        SqliteStore::open_location(SqliteLocation::Memory).await
     }
 
-    async fn at(place: Place) -> Result<SqliteStore> {
-        let hub = Hub::default();
-        let writer = Writer::open(place.clone(), hub.clone()).await?;
+    async fn open_location(place: SqliteLocation) -> Result<SqliteStore> {
+        let hub = WakeHub::default();
+        let writer = SqliteWriter::open(place.clone(), hub.clone()).await?;
         let readers = match &place {
-            Place::File(_) => Some(Readers::start(&place)?),
-            Place::Memory => None,
+            SqliteLocation::File(_) => Some(ReaderPool::start(&place)?),
+            SqliteLocation::Memory => None,
         };
         Ok(SqliteStore { hub, readers, writer })
     }
 
     async fn read<T: Send + 'static>(
         &self,
-        job: impl Fn(&Connection) -> Done<T> + Send + 'static,
+        job: impl Fn(&Connection) -> SqliteResult<T> + Send + 'static,
     ) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.read(job).await,
@@ -86,8 +90,9 @@ impl Store for SqliteStore {
     async fn create_session(&self, new: NewSession) -> Result<SessionRow> {
         check::session(&new)?;
         let bytes = new.meta.as_ref().map_or(0, String::len);
-        let job =
-            move |work: &mut desk::Work<'_>| sessions::create(work.connection, &new, clock::now());
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
+            sessions::create(work.connection, &new, clock::now())
+        };
         self.writer.write(bytes, job).await
     }
 
@@ -96,7 +101,7 @@ impl Store for SqliteStore {
         self.read(move |connection| sessions::find(connection, &id)).await
     }
 
-    async fn sessions(&self, filter: Filter, page: Page) -> Result<Vec<SessionRow>> {
+    async fn sessions(&self, filter: ListFilter, page: ListPage) -> Result<Vec<SessionRow>> {
         self.read(move |connection| lists::sessions(connection, &filter, &page)).await
     }
 
@@ -104,14 +109,14 @@ impl Store for SqliteStore {
         check::records(&records)?;
         let session = session.to_owned();
         let bytes = records_bytes(&records);
-        let job = move |work: &mut desk::Work<'_>| {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
             let session = sessions::serial(work.connection, &session)?;
             sessions::add_records(work.connection, session, &records, clock::now())
         };
         self.writer.write(bytes, job).await
     }
 
-    async fn records(&self, session: &str, after: u64, limit: usize) -> Result<Vec<Record>> {
+    async fn records(&self, session: &str, after: u64, limit: usize) -> Result<Vec<StoredRecord>> {
         let session = session.to_owned();
         let job = move |connection: &Connection| {
             let session = sessions::serial(connection, &session)?;
@@ -120,7 +125,7 @@ impl Store for SqliteStore {
         self.read(job).await
     }
 
-    async fn start_run(&self, new: NewRun) -> Result<Started> {
+    async fn start_run(&self, new: NewRun) -> Result<StartResult> {
         check::run(&new)?;
         self.writer.write(0, move |work| runs::start(work, &new, clock::now())).await
     }
@@ -130,12 +135,12 @@ impl Store for SqliteStore {
         self.read(move |connection| runs::find(connection, &id)).await
     }
 
-    async fn runs(&self, filter: Filter, page: Page) -> Result<Vec<RunRow>> {
+    async fn runs(&self, filter: ListFilter, page: ListPage) -> Result<Vec<RunRow>> {
         self.read(move |connection| lists::runs(connection, &filter, &page)).await
     }
 
-    async fn append(&self, run: &str, lease: &Lease, events: Vec<Event>) -> Result<u64> {
-        let drafts = draft::prepare(run, events, clock::now())?;
+    async fn append(&self, run: &str, lease: &Lease, events: Vec<RunEvent>) -> Result<u64> {
+        let drafts = event_draft::prepare_events(run, events, clock::now())?;
         let (run, lease) = (run.to_owned(), lease.clone());
         let bytes = drafts_bytes(&drafts);
         self.writer.write(bytes, move |work| runs::append(work, &run, &lease, &drafts)).await
@@ -144,46 +149,48 @@ impl Store for SqliteStore {
     async fn finalize(
         &self,
         run: &str,
-        authority: Authority,
-        closing: Closing,
-    ) -> Result<Finalized> {
-        let Closing { events, ended, summary, records } = closing;
+        authority: CloseAuthority,
+        closing: RunClosing,
+    ) -> Result<FinalizeResult> {
+        let RunClosing { events, ended, summary, records } = closing;
         check::records(&records)?;
-        let closed = Closed {
+        let closed = SqliteClosing {
             at: events.last().and_then(|event| event.at),
-            drafts: draft::prepare_closing(run, events, clock::now())?,
-            ended: codec::ended(&ended),
-            summary: codec::summary(&summary),
+            drafts: event_draft::prepare_closing(run, events, clock::now())?,
+            ended: codec::write_end(&ended),
+            summary: codec::write_summary(&summary),
             records,
         };
         check::size("the end of a run", closed.ended.len(), limits::EVENT_BYTES)?;
         let run = run.to_owned();
         let bytes = drafts_bytes(&closed.drafts) + records_bytes(&closed.records);
-        let job = move |work: &mut desk::Work<'_>| {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
             runs::finalize(work, &run, &authority, &closed, clock::now())
         };
         self.writer.write(bytes, job).await
     }
 
-    async fn keep_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<Finalized>> {
+    async fn put_whole_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
         let mut ready = Vec::with_capacity(runs.len());
         let checked: Vec<Result<()>> = runs
             .into_iter()
-            .map(|run| crate::whole::Ready::new(run).map(|run| ready.push(run)))
+            .map(|run| crate::whole_run::EncodedRun::new(run).map(|run| ready.push(run)))
             .collect();
-        let bytes = ready.iter().map(crate::whole::Ready::bytes).sum();
+        let bytes = ready.iter().map(crate::whole_run::EncodedRun::bytes).sum();
         let number = ready.len();
-        let job = move |work: &mut desk::Work<'_>| whole::keep(work, &ready, clock::now());
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
+            whole_run::write_runs(work, &ready, clock::now())
+        };
         let kept = match self.writer.write(bytes, job).await {
             Ok(kept) => kept,
             Err(error) => {
                 let why = error.to_string();
-                let lost = || Err(fault::unavailable(why.as_str()));
+                let lost = || Err(error::unavailable(why.as_str()));
                 iter::repeat_with(lost).take(number).collect()
             }
         };
         let mut kept = kept.into_iter();
-        let gone = || Err(fault::unavailable("nobody knows what became of it"));
+        let gone = || Err(error::unavailable("nobody knows what became of it"));
         let next = |checked: Result<()>| checked.and_then(|()| kept.next().unwrap_or_else(gone));
         checked.into_iter().map(next).collect()
     }
@@ -195,7 +202,7 @@ impl Store for SqliteStore {
 
     async fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> Result<()> {
         let (run, lease) = (run.to_owned(), lease.clone());
-        let job = move |work: &mut desk::Work<'_>| {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
             leases::renew(work.connection, &run, &lease, ttl, clock::now())
         };
         self.writer.write(0, job).await
@@ -204,25 +211,25 @@ impl Store for SqliteStore {
     async fn take_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
         check::name("owner", owner)?;
         let (run, owner) = (run.to_owned(), owner.to_owned());
-        let job = move |work: &mut desk::Work<'_>| {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
             leases::take_over(work.connection, &run, &owner, ttl, clock::now())
         };
         self.writer.write(0, job).await
     }
 
     async fn earliest_lease(&self) -> Result<Option<u64>> {
-        self.read(move |connection| leases::earliest(connection, clock::now())).await
+        self.read(move |connection| leases::earliest_lease(connection, clock::now())).await
     }
 
-    async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
-        self.read(move |connection| leases::abandoned(connection, limit, clock::now())).await
+    async fn abandoned_runs(&self, limit: usize) -> Result<Vec<RunRow>> {
+        self.read(move |connection| leases::abandoned_runs(connection, limit, clock::now())).await
     }
 
-    async fn put_snapshot(&self, session: &str, snapshot: Snapshot) -> Result<()> {
+    async fn put_snapshot(&self, session: &str, snapshot: AgentSnapshot) -> Result<()> {
         check::snapshot(&snapshot)?;
         let session = session.to_owned();
         let bytes = snapshot.body.len();
-        let job = move |work: &mut desk::Work<'_>| {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
             let session = sessions::serial(work.connection, &session)?;
             sessions::put_snapshot(work.connection, session, &snapshot)?;
             sessions::touch(work.connection, session, clock::now())
@@ -230,7 +237,7 @@ impl Store for SqliteStore {
         self.writer.write(bytes, job).await
     }
 
-    async fn snapshot(&self, session: &str, name: &str) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, session: &str, name: &str) -> Result<Option<AgentSnapshot>> {
         let (session, name) = (session.to_owned(), name.to_owned());
         let job = move |connection: &Connection| {
             let session = sessions::serial(connection, &session)?;
@@ -241,7 +248,7 @@ impl Store for SqliteStore {
 
     async fn drop_snapshot(&self, session: &str, name: &str) -> Result<bool> {
         let (session, name) = (session.to_owned(), name.to_owned());
-        let job = move |work: &mut desk::Work<'_>| {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
             let session = sessions::serial(work.connection, &session)?;
             sessions::drop_snapshot(work.connection, session, &name)
         };
@@ -250,56 +257,56 @@ impl Store for SqliteStore {
 
     async fn delete_session(&self, id: &str) -> Result<bool> {
         let id = id.to_owned();
-        self.writer.write(0, move |work| clean::delete_session(work.connection, &id)).await
+        self.writer.write(0, move |work| delete::delete_session(work.connection, &id)).await
     }
 
     async fn delete_run(&self, id: &str) -> Result<bool> {
         let id = id.to_owned();
-        self.writer.write(0, move |work| clean::delete_run(work.connection, &id)).await
+        self.writer.write(0, move |work| delete::delete_run(work.connection, &id)).await
     }
 
-    async fn prune(&self, before: u64, limit: usize) -> Result<Pruned> {
-        let job = move |work: &mut desk::Work<'_>| {
-            clean::prune(work.connection, before, limit, clock::now())
+    async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
+        let job = move |work: &mut writer_thread::WriteContext<'_>| {
+            delete::prune(work.connection, before, limit, clock::now())
         };
         self.writer.write(0, job).await
     }
 
-    async fn watch(&self) -> Result<Watch> {
+    async fn watch(&self) -> Result<StoreWatch> {
         let watch = self.hub.watch();
-        self.writer.look()?;
+        self.writer.request_poll()?;
         Ok(watch)
     }
 }
 
-impl Archive for SqliteStore {
+impl ArchiveStore for SqliteStore {
     async fn raw_events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<RawEvent>> {
         let run = run.to_owned();
         let job = move |connection: &Connection| {
-            let standing = runs::standing(connection, &run)?;
+            let standing = runs::read_write_state(connection, &run)?;
             runs::raw_events(connection, standing.serial, after, u64::MAX, limit)
         };
         self.read(job).await
     }
 
-    async fn head(&self, run: &str) -> Result<Option<Head>> {
+    async fn log_head(&self, run: &str) -> Result<Option<LogHead>> {
         let run = run.to_owned();
-        let job = move |connection: &Connection| match runs::standing(connection, &run) {
+        let job = move |connection: &Connection| match runs::read_write_state(connection, &run) {
             Ok(standing) => Ok(Some(standing.head)),
-            Err(fault::Fault::Refused(StoreError::NoRun(_))) => Ok(None),
+            Err(error::SqliteError::Refused(StoreError::NoRun(_))) => Ok(None),
             Err(fault) => Err(fault),
         };
         self.read(job).await
     }
 
-    async fn restore(&self, piece: Piece) -> Result<u64> {
+    async fn restore(&self, piece: RestoreItem) -> Result<u64> {
         check::piece(&piece)?;
         let bytes = piece.bytes();
         self.writer.write(bytes, move |work| restore::restore(work, &piece, clock::now())).await
     }
 
-    async fn about(&self) -> Result<About> {
-        self.read(state::about).await
+    async fn totals(&self) -> Result<StoreTotals> {
+        self.read(health::read_totals).await
     }
 
     async fn compact(&self) -> Result<()> {
@@ -310,7 +317,7 @@ impl Archive for SqliteStore {
     }
 
     async fn examine(&self) -> Result<Vec<String>> {
-        self.read(state::examine).await
+        self.read(health::examine).await
     }
 }
 
@@ -318,6 +325,6 @@ fn records_bytes(records: &[NewRecord]) -> usize {
     records.iter().map(|record| record.body.len()).sum()
 }
 
-fn drafts_bytes(drafts: &[Draft]) -> usize {
+fn drafts_bytes(drafts: &[EventDraft]) -> usize {
     drafts.iter().map(|draft| draft.body.len()).sum()
 }

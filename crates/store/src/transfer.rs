@@ -14,8 +14,8 @@
 //! {"end":{"sessions":1,"records":1,"runs":1,"events":1},"link":"…"}
 //! ```
 
-mod lines;
-mod spell;
+mod linked_lines;
+mod line_format;
 mod export;
 mod import;
 
@@ -24,7 +24,7 @@ pub use import::import;
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Exported {
+pub struct ExportReport {
     /// Sessions.
     pub sessions: u64,
     /// Records.
@@ -39,7 +39,7 @@ pub struct Exported {
 
 /// What was read, without what was there already.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Imported {
+pub struct ImportReport {
     /// Sessions.
     pub sessions: u64,
     /// Records.
@@ -54,12 +54,12 @@ pub struct Imported {
     /// How many conflicts there were.
     pub conflicting: u64,
     /// Why the file was not read to its end.
-    pub damage: Option<Damage>,
+    pub damage: Option<FileDamage>,
 }
 
 /// Where a file stops being good. Everything before is read, nothing from there on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
+pub struct FileDamage {
     /// The line, from 1 on.
     pub line: u64,
     /// The byte at which the line begins, from 0 on.

@@ -73,7 +73,7 @@ impl fmt::Debug for StoreUrl {
 
 impl fmt::Display for PostgresUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = without_password(&self.0).unwrap_or_else(|| self.0.clone());
+        let shown = hide_password(&self.0).unwrap_or_else(|| self.0.clone());
         let Some((address, query)) = shown.split_once('?') else {
             return formatter.write_str(&shown);
         };
@@ -90,7 +90,7 @@ impl fmt::Debug for PostgresUrl {
 
 /// Everything between the user's name and the last `@` is taken for the password: a password
 /// that nobody escaped may hold any sign, and hiding too much does no harm.
-fn without_password(url: &str) -> Option<String> {
+fn hide_password(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let (secret, shown) = rest.rsplit_once('@')?;
     let (user, _) = secret.split_once(':')?;

@@ -1,6 +1,6 @@
 //! A counter of tokens that needs no vocabulary.
 
-use foxwedge_core::compact::Counter;
+use foxwedge_core::compact::TokenCounter;
 
 /// Counts a token for every four bytes of text, and the same for every picture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,12 +11,12 @@ impl Bytes {
     pub const MEDIA: u32 = 700;
 }
 
-impl Counter for Bytes {
-    fn text(&mut self, text: &str) -> u32 {
+impl TokenCounter for Bytes {
+    fn count_text(&mut self, text: &str) -> u32 {
         u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 
-    fn media(&mut self, _: &str) -> u32 {
+    fn count_media(&mut self, _: &str) -> u32 {
         Bytes::MEDIA
     }
 

@@ -3,11 +3,10 @@
 //! What they cost has to grow with their bytes, in time and in memory, whatever is wrong with them.
 //! `cargo xtask growth` measures the time, `crates/testkit/tests/memory.rs` the memory.
 
-use foxwedge_core::{Draft, Profile, Question, Wire, check};
+use foxwedge_core::{CheckOptions, Draft, Format, Profile, check};
 use foxwedge_dialect::{
-    read,
-    session::{self, Agent},
-    want,
+    outline_options, read,
+    session::{self, SessionAgent},
 };
 
 mod requests;
@@ -17,9 +16,9 @@ mod sessions;
 #[derive(Clone, Copy, Debug)]
 pub enum HostileFormat {
     /// A request, or a list of messages.
-    Request(Wire, Profile),
+    Request(Format, Profile),
     /// The session file of an agent.
-    Session(Agent),
+    Session(SessionAgent),
 }
 
 /// One way to hurt: `make` yields a document of about so many times one thing.
@@ -54,12 +53,12 @@ pub struct HostileOutcome {
 }
 
 impl HostileFormat {
-    fn question(self) -> Question {
+    fn question(self) -> CheckOptions {
         match self {
-            HostileFormat::Request(_, profile) => Question::of(profile),
+            HostileFormat::Request(_, profile) => CheckOptions::for_profile(profile),
             HostileFormat::Session(agent) => {
-                let mut question = Question::of(agent.profile());
-                agent.restrict(&mut question);
+                let mut question = CheckOptions::for_profile(agent.profile());
+                agent.restrict_rules(&mut question);
                 question
             }
         }
@@ -71,11 +70,12 @@ impl HostileFormat {
         let report = match self {
             HostileFormat::Request(wire, profile) => {
                 let source = std::str::from_utf8(bytes).ok()?;
-                check(&read(source, wire, want(profile)).ok()?.draft, &question)
+                check(&read(source, wire, outline_options(profile)).ok()?.draft, &question)
             }
             HostileFormat::Session(agent) => {
-                let text = session::text(bytes).ok()?;
-                let session = session::read(&text, agent, want(question.profile)).ok()?;
+                let text = session::readable_text(bytes).ok()?;
+                let session =
+                    session::read(&text, agent, outline_options(question.profile)).ok()?;
                 check(session.draft(), &question)
             }
         };
@@ -102,14 +102,15 @@ impl HostileFormat {
         Some(match self {
             HostileFormat::Request(wire, profile) => {
                 let source = std::str::from_utf8(bytes).ok()?;
-                let reading = read(source, wire, want(profile)).ok()?;
+                let reading = read(source, wire, outline_options(profile)).ok()?;
                 let (patched, repair) = reading.fix(&question);
                 patched.write_to(out).ok()?;
                 told(&repair)
             }
             HostileFormat::Session(agent) => {
-                let text = session::text(bytes).ok()?;
-                let session = session::read(&text, agent, want(question.profile)).ok()?;
+                let text = session::readable_text(bytes).ok()?;
+                let session =
+                    session::read(&text, agent, outline_options(question.profile)).ok()?;
                 let (rewritten, repair) = session.fix(&question);
                 rewritten.write_to(out).ok()?;
                 told(&repair)
@@ -143,19 +144,21 @@ impl std::io::Write for Sink {
 
 /// A document whose messages are those of another, again and again, until it has so many bytes. A
 /// kilobyte of text for each message stands behind each repetition, as in real conversations.
-pub fn multiplied(document: &str, wire: Wire, bytes: usize) -> Option<String> {
+pub fn multiplied(document: &str, wire: Format, bytes: usize) -> Option<String> {
     let words = |messages: usize| {
         let words = "word ".repeat(200 * messages);
         let words = words.trim_end();
         match wire {
-            Wire::OpenaiChat | Wire::Anthropic => {
+            Format::OpenaiChat | Format::Anthropic => {
                 format!("{{\"role\":\"user\",\"content\":\"{words}\"}},")
             }
-            Wire::OpenaiResponses => {
+            Format::OpenaiResponses => {
                 format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{words}\"}},")
             }
-            Wire::Gemini => format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{words}\"}}]}},"),
-            Wire::Bedrock => {
+            Format::Gemini => {
+                format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{words}\"}}]}},")
+            }
+            Format::Bedrock => {
                 format!("{{\"role\":\"user\",\"content\":[{{\"text\":\"{words}\"}}]}},")
             }
         }
@@ -165,17 +168,17 @@ pub fn multiplied(document: &str, wire: Wire, bytes: usize) -> Option<String> {
 
 /// The same with nothing in between: messages as small as they are, all of them broken. Tells how
 /// many messages there are.
-pub fn multiplied_bare(document: &str, wire: Wire, bytes: usize) -> Option<(String, usize)> {
+pub fn multiplied_bare(document: &str, wire: Format, bytes: usize) -> Option<(String, usize)> {
     repeated(document, wire, bytes, |_| String::new())
 }
 
 fn repeated(
     document: &str,
-    wire: Wire,
+    wire: Format,
     bytes: usize,
     filler: impl Fn(usize) -> String,
 ) -> Option<(String, usize)> {
-    let reading = read(document, wire, want(Profile::of(wire))).ok()?;
+    let reading = read(document, wire, outline_options(Profile::for_format(wire))).ok()?;
     let list = reading.frame.list?;
     let inside = document.get(list.start as usize + 1..list.end as usize - 1)?.trim();
     let (before, behind) =

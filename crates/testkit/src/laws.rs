@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use foxwedge_core::{
-    Language, Orphans, Policy, Profile, Question, RuleSet, Tail, Unanswered, Wire,
+    CheckOptions, Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, RuleSet, TailPolicy,
+    UnansweredPolicy,
 };
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub mod conversion;
 pub mod session;
 pub mod streams;
 
-pub use foxwedge_dialect::session::Agent;
+pub use foxwedge_dialect::session::SessionAgent;
 pub use judge::judge;
 
 /// An escape of half a character.
@@ -37,11 +38,11 @@ pub struct Options {
     /// Where to start.
     pub seed: u64,
     /// Only this format.
-    pub wire: Option<Wire>,
+    pub wire: Option<Format>,
     /// Only this profile.
     pub profile: Option<Profile>,
     /// Only session files of this agent.
-    pub agent: Option<Agent>,
+    pub agent: Option<SessionAgent>,
     /// Most messages of a history.
     pub size: usize,
 }
@@ -88,9 +89,9 @@ pub struct Case {
     /// Decides the history.
     pub seed: u64,
     /// Whose session file it stands in; a document of its own if nobody's.
-    pub agent: Option<Agent>,
+    pub agent: Option<SessionAgent>,
     /// Its format.
-    pub wire: Wire,
+    pub wire: Format,
     /// Whose rules.
     pub profile: Profile,
     /// What repair may do.
@@ -101,11 +102,11 @@ pub struct Case {
 
 impl Case {
     /// What is asked of the history.
-    pub fn question(&self) -> Question {
+    pub fn question(&self) -> CheckOptions {
         let rules = RuleSet::of(self.profile);
-        let mut question = Question { profile: self.profile, rules, policy: self.policy };
+        let mut question = CheckOptions { profile: self.profile, rules, policy: self.policy };
         if let Some(agent) = self.agent {
-            agent.restrict(&mut question);
+            agent.restrict_rules(&mut question);
         }
         question
     }
@@ -127,23 +128,27 @@ impl Case {
     /// session files, unless a format or a profile is asked for.
     pub fn draw(seed: u64, options: &Options) -> Case {
         let mut random = Random::new(seed ^ 0x5eed_0fca_5e00_0000);
-        let wire = options.wire.unwrap_or(*random.pick(&Wire::ALL));
+        let wire = options.wire.unwrap_or(*random.pick(&Format::ALL));
         // Half of the cases under the format's own provider, the rest under any.
         let own = random.chance(50);
         let any = *random.pick(&Profile::ALL);
-        let profile = options.profile.unwrap_or(if own { Profile::of(wire) } else { any });
+        let profile = options.profile.unwrap_or(if own { Profile::for_format(wire) } else { any });
         let unanswered = *random.pick(&[
-            Unanswered::Answer,
-            Unanswered::Answer,
-            Unanswered::DropTurn,
-            Unanswered::DropCall,
+            UnansweredPolicy::Answer,
+            UnansweredPolicy::Answer,
+            UnansweredPolicy::DropTurn,
+            UnansweredPolicy::DropCall,
         ]);
         let policy = Policy {
             unanswered,
-            orphans: if random.chance(75) { Orphans::Quote } else { Orphans::Drop },
-            tail: if random.chance(80) { Tail::Dead } else { Tail::Pending },
-            bold: true,
-            language: if random.chance(90) { Language::English } else { Language::Chinese },
+            orphans: if random.chance(75) { OrphanPolicy::Quote } else { OrphanPolicy::Drop },
+            tail: if random.chance(80) { TailPolicy::Dead } else { TailPolicy::Pending },
+            allow_unsafe: true,
+            language: if random.chance(90) {
+                PlaceholderLanguage::English
+            } else {
+                PlaceholderLanguage::Chinese
+            },
         };
         let any = options.wire.is_none() && options.profile.is_none() && random.chance(33);
         let agent = *random.pick(&session::AGENTS);

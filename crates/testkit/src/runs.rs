@@ -13,7 +13,9 @@ mod respell;
 pub mod oracle;
 pub mod laws;
 
-use foxwedge_run::{Answer, Effect, Event, Input, Session, Settings, wire};
+use foxwedge_run::{
+    MachineInput, MachineSettings, RunEffect, RunEvent, SessionMachine, UserAnswer, wire,
+};
 
 use crate::Random;
 
@@ -27,7 +29,7 @@ pub struct Log {
     /// The seed it was made of.
     pub seed: u64,
     /// What the machine is told before it starts.
-    pub settings: Settings,
+    pub settings: MachineSettings,
     /// What it is given.
     pub steps: Vec<Step>,
 }
@@ -49,13 +51,13 @@ pub enum Given {
     /// Nothing but the time.
     Tick,
     /// An answer, to be routed and then delivered.
-    Answer(Answer),
+    Answer(UserAnswer),
 }
 
 /// The log of a seed.
 pub fn log(seed: u64) -> Log {
     let mut random = Random::new(seed);
-    let mut settings = Settings::default();
+    let mut settings = MachineSettings::default();
     if random.chance(30) {
         settings.limits.waiting = 3 + random.below(8);
         settings.limits.runs = 1 + random.below(2);
@@ -92,20 +94,20 @@ pub fn log(seed: u64) -> Log {
 
 /// The log that a machine makes of events in their true order: they have their places, and
 /// everything is closed in front of every end.
-pub fn recorded(events: &[Event], settings: &Settings) -> Vec<Event> {
-    let mut session = Session::new(settings.clone());
+pub fn recorded(events: &[RunEvent], settings: &MachineSettings) -> Vec<RunEvent> {
+    let mut session = SessionMachine::new(settings.clone());
     let mut effects = Vec::new();
     for event in events {
-        session.apply(0, Input::Event(event.clone()), &mut effects);
+        session.apply(0, MachineInput::Event(event.clone()), &mut effects);
     }
     let emitted = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Emit(event) => Some(event),
-        Effect::Show { .. }
-        | Effect::Resolve { .. }
-        | Effect::CallOff { .. }
-        | Effect::Announce { .. }
-        | Effect::Drain { .. }
-        | Effect::Warn(_) => None,
+        RunEffect::Emit(event) => Some(event),
+        RunEffect::Show { .. }
+        | RunEffect::Resolve { .. }
+        | RunEffect::CancelTool { .. }
+        | RunEffect::Announce { .. }
+        | RunEffect::Drain { .. }
+        | RunEffect::Warn(_) => None,
     });
     emitted.collect()
 }
@@ -174,7 +176,7 @@ mod tests {
     #[test]
     fn a_recorded_log_has_all_places_of_every_run() {
         for seed in 0..100 {
-            let told = recorded(&story(&mut Random::new(seed)), &Settings::default());
+            let told = recorded(&story(&mut Random::new(seed)), &MachineSettings::default());
             let runs: BTreeSet<_> = told.iter().map(|event| event.run.clone()).collect();
             for run in runs {
                 let places: Vec<_> =

@@ -5,7 +5,7 @@ mod support;
 #[path = "behaviours/peers.rs"]
 mod peers;
 
-use foxwedge_core::{Orphans, Policy, Profile, Strategy, Unanswered, Wire};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, Strategy, UnansweredPolicy};
 use foxwedge_testkit::{body, inventory, lost, messages};
 use serde_json::{Value, json};
 use support::{
@@ -13,15 +13,15 @@ use support::{
 };
 
 /// Every format with the profiles that speak it.
-pub(crate) const SPOKEN: [(Wire, &[Profile]); 5] = [
+pub(crate) const SPOKEN: [(Format, &[Profile]); 5] = [
     (
-        Wire::OpenaiChat,
+        Format::OpenaiChat,
         &[Profile::OpenaiChat, Profile::Mistral, Profile::Deepseek, Profile::Strict],
     ),
-    (Wire::OpenaiResponses, &[Profile::OpenaiResponses, Profile::Deepseek, Profile::Strict]),
-    (Wire::Anthropic, &[Profile::Anthropic, Profile::Strict]),
-    (Wire::Gemini, &[Profile::Gemini, Profile::Strict]),
-    (Wire::Bedrock, &[Profile::Bedrock, Profile::Strict]),
+    (Format::OpenaiResponses, &[Profile::OpenaiResponses, Profile::Deepseek, Profile::Strict]),
+    (Format::Anthropic, &[Profile::Anthropic, Profile::Strict]),
+    (Format::Gemini, &[Profile::Gemini, Profile::Strict]),
+    (Format::Bedrock, &[Profile::Bedrock, Profile::Strict]),
 ];
 
 /// Nine letters and digits: legal everywhere.
@@ -54,8 +54,8 @@ fn b0_4_after_repair_no_call_is_open_and_no_answer_is_unmatched_for_any_subset()
 }
 
 fn subset(
-    wire: Wire,
-    question: &foxwedge_core::Question,
+    wire: Format,
+    question: &foxwedge_core::CheckOptions,
     document: &str,
     calls: &[&str],
     real: &[&str],
@@ -67,10 +67,10 @@ fn subset(
     sorted.1.sort();
     assert_eq!(sorted.0, sorted.1, "calls and answers differ\n{document}\n{}", fixed.text);
     let expected: Vec<&str> = match question.policy.unanswered {
-        Unanswered::Answer => calls.to_vec(),
-        Unanswered::DropCall => real.to_vec(),
-        Unanswered::DropTurn if real.len() == calls.len() => calls.to_vec(),
-        Unanswered::DropTurn => Vec::new(),
+        UnansweredPolicy::Answer => calls.to_vec(),
+        UnansweredPolicy::DropCall => real.to_vec(),
+        UnansweredPolicy::DropTurn if real.len() == calls.len() => calls.to_vec(),
+        UnansweredPolicy::DropTurn => Vec::new(),
     };
     assert_eq!(left, expected, "{}\n{document}\n{}", question.policy.unanswered.name(), fixed.text);
     // Every real answer of a call that stays keeps its content.
@@ -83,10 +83,10 @@ fn subset(
 
 #[test]
 fn b0_5_drop_takes_the_assistant_and_its_partial_results_or_only_the_open_calls() {
-    for wire in Wire::ALL {
-        let profile = Profile::of(wire);
+    for wire in Format::ALL {
+        let profile = Profile::for_format(wire);
         let document = body(wire.name(), "u a\"two reads\"[x y] r[x] a\"one is there\" u");
-        let whole = mended(wire, &way(profile, Unanswered::DropTurn), &document);
+        let whole = mended(wire, &way(profile, UnansweredPolicy::DropTurn), &document);
         assert_eq!(ids(&whole.list()), (vec![], vec![]), "{}", whole.text);
         for gone in ["result of x", "[foxwedge]"] {
             assert!(!whole.text.contains(gone), "{gone} is left\n{}", whole.text);
@@ -96,12 +96,12 @@ fn b0_5_drop_takes_the_assistant_and_its_partial_results_or_only_the_open_calls(
         for kept in ["user text 1", "one is there", "user text 5"] {
             assert!(whole.text.contains(kept), "{kept} is gone\n{}", whole.text);
         }
-        let call = mended(wire, &way(profile, Unanswered::DropCall), &document);
+        let call = mended(wire, &way(profile, UnansweredPolicy::DropCall), &document);
         assert_eq!(ids(&call.list()), (vec!["x".to_owned()], vec!["x".to_owned()]));
         for kept in ["user text 1", "two reads", "result of x", "one is there", "user text 5"] {
             assert!(call.text.contains(kept), "{kept} is gone\n{}", call.text);
         }
-        let repair = mended(wire, &way(profile, Unanswered::Answer), &document);
+        let repair = mended(wire, &way(profile, UnansweredPolicy::Answer), &document);
         assert_eq!(ids(&repair.list()).1, ["x", "y"], "{}", repair.text);
         let before = inventory(wire.name(), &value(&document));
         assert_eq!(lost(wire.name(), &before, &repair.value()), Vec::<String>::new());
@@ -119,28 +119,28 @@ fn b0_15_empty_text_only_and_matched_histories_come_back_as_they_are() {
         "u a[x y z] r[x y z] a u",
         "u a[x y] r[y x] a u a[v] r[v]",
     ];
-    for wire in Wire::ALL {
-        passes("an empty list", wire, Profile::of(wire), "[]");
-        passes("an empty list", wire, Profile::of(wire), " [\n] ");
+    for wire in Format::ALL {
+        passes("an empty list", wire, Profile::for_format(wire), "[]");
+        passes("an empty list", wire, Profile::for_format(wire), " [\n] ");
         for shape in shapes {
-            passes(shape, wire, Profile::of(wire), &body(wire.name(), shape));
+            passes(shape, wire, Profile::for_format(wire), &body(wire.name(), shape));
         }
     }
 }
 
 #[test]
 fn b1_9_each_orphan_is_quoted_or_dropped_by_policy_with_one_warning_that_names_it() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for document in [
             body(wire.name(), "u a[x] r[x p q] u"),
             body(wire.name(), "u r[p q] a[x] r[x] u"),
             body(wire.name(), "u a[x] r[x] u r[p] r[q]"),
         ] {
             for (orphans, strategy) in
-                [(Orphans::Quote, Strategy::Quote), (Orphans::Drop, Strategy::Drop)]
+                [(OrphanPolicy::Quote, Strategy::Quote), (OrphanPolicy::Drop, Strategy::Drop)]
             {
-                let policy = Policy { orphans, bold: true, ..Policy::default() };
-                let fixed = mended(wire, &asked(Profile::of(wire), policy), &document);
+                let policy = Policy { orphans, allow_unsafe: true, ..Policy::default() };
+                let fixed = mended(wire, &asked(Profile::for_format(wire), policy), &document);
                 let named = |code: u16| -> Vec<String> {
                     let found = fixed.before.findings.iter().filter(|f| f.rule.code == code);
                     found.flat_map(|finding| finding.ids.clone()).collect()
@@ -151,7 +151,7 @@ fn b1_9_each_orphan_is_quoted_or_dropped_by_policy_with_one_warning_that_names_i
                 assert_eq!(done, ["p", "q"], "{:?}", fixed.edits);
                 for id in ["p", "q"] {
                     let kept = fixed.text.contains(&format!("result of {id}"));
-                    assert_eq!(kept, orphans == Orphans::Quote, "{id}\n{}", fixed.text);
+                    assert_eq!(kept, orphans == OrphanPolicy::Quote, "{id}\n{}", fixed.text);
                 }
                 assert_eq!(ids(&fixed.list()).1, ["x"], "{}", fixed.text);
             }
@@ -159,7 +159,7 @@ fn b1_9_each_orphan_is_quoted_or_dropped_by_policy_with_one_warning_that_names_i
         // An unanswered call: a synthetic answer, or removal.
         let document = body(wire.name(), "u a[x] u");
         let counts = WAYS.map(|unanswered| {
-            let fixed = mended(wire, &way(Profile::of(wire), unanswered), &document);
+            let fixed = mended(wire, &way(Profile::for_format(wire), unanswered), &document);
             let (calls, answers) = ids(&fixed.list());
             assert_eq!(fixed.before.findings[0].ids, ["x"]);
             (calls.len(), answers.len())
@@ -170,10 +170,10 @@ fn b1_9_each_orphan_is_quoted_or_dropped_by_policy_with_one_warning_that_names_i
 
 #[test]
 fn b1_10_the_first_real_answer_wins_and_a_real_one_beats_a_placeholder() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         // Two real answers: the first stays, the second is told as text.
         let document = body(wire.name(), "u a[x] r[x] r[x] u");
-        let both = mended(wire, &bold(Profile::of(wire)), &document);
+        let both = mended(wire, &bold(Profile::for_format(wire)), &document);
         assert!(codes(&both.before).contains(&104), "{document}");
         let told = shape(&both.list());
         assert!(told.contains("r[x]") && !told.contains("r[x x]"), "{told}");
@@ -183,7 +183,7 @@ fn b1_10_the_first_real_answer_wins_and_a_real_one_beats_a_placeholder() {
         // A placeholder goes, wherever the real answer stands.
         for place in [3, 5] {
             let open = body(wire.name(), "u a[x] u");
-            let closed = mended(wire, &bold(Profile::of(wire)), &open).list();
+            let closed = mended(wire, &bold(Profile::for_format(wire)), &open).list();
             let real = messages(wire.name(), "u a[x] r[x]").pop().expect("an answer");
             let mut history = closed.clone();
             let later = messages(wire.name(), "u a u a");
@@ -191,16 +191,16 @@ fn b1_10_the_first_real_answer_wins_and_a_real_one_beats_a_placeholder() {
             let place = place.min(history.len());
             history.insert(place, real);
             let document = Value::Array(history).to_string();
-            let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+            let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
             let answers = ids(&fixed.list()).1;
             assert_eq!(answers, ["x"], "{}", fixed.text);
             assert!(fixed.text.contains("result of x"), "{}", fixed.text);
             assert!(!fixed.text.contains("Interrupted"), "{document}\n{}", fixed.text);
         }
         // Two calls of one id in a turn: the second and its answer are renamed together.
-        if wire != Wire::Gemini {
+        if wire != Format::Gemini {
             let document = body(wire.name(), "u a[x x] r[x x] u");
-            let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+            let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
             let (calls, answers) = ids(&fixed.list());
             assert_eq!(calls, answers);
             assert_eq!(calls[0], "x");
@@ -227,9 +227,9 @@ fn b1_13_ids_are_mapped_on_call_and_answer_alike_and_never_collide() {
             unique.dedup();
             assert_eq!(unique.len(), names.len(), "{} {calls:?}", profile.name());
             for (id, old) in calls.iter().zip(&names) {
-                assert!(profile.ids().allows(id), "{} is not legal for {}", id, profile.name());
+                assert!(profile.id_rule().allows(id), "{} is not legal for {}", id, profile.name());
                 // What was legal stays.
-                assert!(!profile.ids().allows(old) || id == old, "{old} became {id}");
+                assert!(!profile.id_rule().allows(old) || id == old, "{old} became {id}");
             }
             for old in &names {
                 let answer = format!("answer to {old}.");
@@ -240,7 +240,7 @@ fn b1_13_ids_are_mapped_on_call_and_answer_alike_and_never_collide() {
 }
 
 /// One turn that calls all of these ids, answered in order.
-fn wild_calls(wire: Wire, names: &[&str]) -> String {
+fn wild_calls(wire: Format, names: &[&str]) -> String {
     let mut history = messages(wire.name(), &format!("u a[{0}] r[{0}]", tokens(names.len())));
     let mut text = Value::Array(std::mem::take(&mut history)).to_string();
     for (at, name) in names.iter().enumerate() {
@@ -269,37 +269,37 @@ fn b1_14_reasoning_stays_with_its_assistant_and_foreign_signatures_go_without_br
         ]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "gone"}]}
     ]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &document.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &document.to_string());
     assert_eq!(fixed.codes(), [101, 503]);
     assert_eq!(shape(&fixed.list()), "u a+a[x y] r[x y~]");
     // Reasoning that the provider wants back is kept while the rest is repaired.
     let table = [
         (
-            Wire::Anthropic,
+            Format::Anthropic,
             Profile::Anthropic,
             r#"[{"role":"user","content":"Go."},{"role":"assistant","content":[{"type":"thinking","thinking":"Where?","signature":"c2ln"},{"type":"tool_use","id":"x","name":"go","input":{}}]},{"role":"user","content":"Hello?"}]"#,
             "u th+a[x] r[x~]+u",
         ),
         (
-            Wire::Bedrock,
+            Format::Bedrock,
             Profile::Bedrock,
             r#"[{"role":"user","content":[{"text":"Go."}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"Where?","signature":"c2ln"}}},{"toolUse":{"toolUseId":"x","name":"go","input":{}}}]},{"role":"user","content":[{"text":"Hello?"}]}]"#,
             "u th+a[x] r[x~]+u",
         ),
         (
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
             Profile::Deepseek,
             r#"[{"role":"user","content":"Go."},{"role":"assistant","content":"","reasoning_content":"Where?","tool_calls":[{"id":"x","type":"function","function":{"name":"go","arguments":"{}"}}]},{"role":"user","content":"Hello?"}]"#,
             "u th+a[x] r[x~] u",
         ),
         (
-            Wire::OpenaiResponses,
+            Format::OpenaiResponses,
             Profile::OpenaiResponses,
             r#"[{"role":"user","content":"Go."},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gA"},{"type":"function_call","id":"fc_1","call_id":"x","name":"go","arguments":"{}"},{"role":"user","content":"Hello?"}]"#,
             "u th a[x] r[x~] u",
         ),
         (
-            Wire::Gemini,
+            Format::Gemini,
             Profile::Gemini,
             r#"[{"role":"user","parts":[{"text":"Go."}]},{"role":"model","parts":[{"text":"Where?","thought":true},{"functionCall":{"id":"x","name":"go"},"thoughtSignature":"c2ln"}]},{"role":"user","parts":[{"text":"Hello?"}]}]"#,
             "u th+a[x] r[x~]+u",
@@ -322,24 +322,29 @@ fn b4_1_rules_one_to_three_are_named_with_index_and_id_and_repair_is_final() {
         ("u a[x] r[x] u", vec![]),
     ];
     for (shape, expected) in table {
-        for wire in [Wire::OpenaiChat, Wire::Anthropic, Wire::Gemini, Wire::Bedrock] {
+        for wire in [Format::OpenaiChat, Format::Anthropic, Format::Gemini, Format::Bedrock] {
             let document = body(wire.name(), shape);
-            let question = bold(Profile::of(wire));
+            let question = bold(Profile::for_format(wire));
             let report = report(wire, &question, &document);
             let found: Vec<(u16, usize, &str)> = report
                 .findings
                 .iter()
                 // Bedrock also wants roles to alternate; that is not what is asked here.
                 .filter(|finding| finding.rule.code != 402)
-                .map(|f| (f.rule.code, f.at.message, f.ids.first().map_or("", String::as_str)))
+                .map(|f| {
+                    (f.rule.code, f.location.message, f.ids.first().map_or("", String::as_str))
+                })
                 .collect();
             assert_eq!(found, expected, "{} {shape}", wire.name());
             // The place is the call or answer itself, by byte.
             for finding in report.findings.iter().filter(|f| f.rule.code != 402) {
-                assert!(finding.at.span.of(&document).contains(&finding.ids[0]), "{finding:?}");
+                assert!(
+                    finding.location.span.of(&document).contains(&finding.ids[0]),
+                    "{finding:?}"
+                );
             }
             for unanswered in WAYS {
-                mended(wire, &way(Profile::of(wire), unanswered), &document);
+                mended(wire, &way(Profile::for_format(wire), unanswered), &document);
             }
         }
     }
@@ -359,7 +364,7 @@ fn b4_2_an_answer_before_its_call_or_apart_from_it_or_repeated_is_a_violation() 
         for (wire, profiles) in SPOKEN {
             for &profile in profiles {
                 // OpenAI pairs by id wherever the items stand; only "before" is wrong there.
-                let lenient = wire == Wire::OpenaiResponses
+                let lenient = wire == Format::OpenaiResponses
                     && profile == Profile::OpenaiResponses
                     && code == 103
                     && !shape.starts_with("u r");
@@ -380,16 +385,16 @@ fn b4_2_an_answer_before_its_call_or_apart_from_it_or_repeated_is_a_violation() 
 
 #[test]
 fn b4_3_earlier_complete_pairs_survive_a_later_incomplete_one_byte_for_byte() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let sound = "u a\"first\"[x y] r[x y] a u a[v] r[v] a";
         let head = body(wire.name(), sound);
-        passes(sound, wire, Profile::of(wire), &head);
+        passes(sound, wire, Profile::for_format(wire), &head);
         let head = head.strip_suffix(']').expect("a list").to_owned();
         for tail in ["u a[p q] r[q] u", "u a[p]", "u a\"t\"[p] u a[q] u"] {
             let document = body(wire.name(), &format!("{sound} {tail}"));
             assert!(document.starts_with(&head));
             for unanswered in WAYS {
-                let fixed = mended(wire, &way(Profile::of(wire), unanswered), &document);
+                let fixed = mended(wire, &way(Profile::for_format(wire), unanswered), &document);
                 assert!(fixed.text.starts_with(&head), "{}\n{}", unanswered.name(), fixed.text);
             }
         }
@@ -400,14 +405,14 @@ fn b4_3_earlier_complete_pairs_survive_a_later_incomplete_one_byte_for_byte() {
 fn b4_4_a_partial_batch_is_removed_whole_or_answered_and_both_are_valid() {
     // The seed drops by default; we answer by default and drop on request, because dropping
     // hides that something may have run.
-    for wire in [Wire::OpenaiChat, Wire::Anthropic, Wire::Gemini] {
+    for wire in [Format::OpenaiChat, Format::Anthropic, Format::Gemini] {
         let document = body(wire.name(), "u a[x y] r[x] u");
         let told = WAYS.map(|unanswered| {
-            shape(&mended(wire, &way(Profile::of(wire), unanswered), &document).list())
+            shape(&mended(wire, &way(Profile::for_format(wire), unanswered), &document).list())
         });
         assert_eq!(told, ["u a[x y] r[x y~] u", "u u", "u a[x] r[x] u"], "{}", wire.name());
     }
-    assert_eq!(Policy::default().unanswered, Unanswered::Answer);
+    assert_eq!(Policy::default().unanswered, UnansweredPolicy::Answer);
 }
 
 #[test]
@@ -422,7 +427,7 @@ fn b4_5_ids_used_again_in_another_turn_are_matched_turn_by_turn() {
                 .findings
                 .iter()
                 .filter(|finding| finding.rule.code == 101)
-                .map(|finding| finding.at.message)
+                .map(|finding| finding.location.message)
                 .collect();
             assert_eq!(open, [1], "{} {}", wire.name(), profile.name());
             assert_eq!(fixed.text.matches("result of call00001").count(), 1);
@@ -433,7 +438,7 @@ fn b4_5_ids_used_again_in_another_turn_are_matched_turn_by_turn() {
             let real = fixed.text.find("result of call00001");
             assert!(real > fixed.text.find("[foxwedge] Interrupted"), "{}", fixed.text);
         }
-        let own = Profile::of(wire);
+        let own = Profile::for_format(wire);
         if !matches!(own, Profile::Anthropic) {
             let twice = body(wire.name(), "u a[x] r[x] a[x] r[x] a u a[x] r[x]");
             passes("one id, three turns", wire, own, &twice);
@@ -460,17 +465,17 @@ fn b4_14_reasoning_content_is_kept_with_its_calls() {
     history.push(user);
     let document = json!({"model": "deepseek-reasoner", "messages": history}).to_string();
     for profile in [Profile::Deepseek, Profile::OpenaiChat, Profile::Strict] {
-        let fixed = mended(Wire::OpenaiChat, &bold(profile), &document);
+        let fixed = mended(Format::OpenaiChat, &bold(profile), &document);
         for kept in ["because of x", "because of y"] {
             assert!(fixed.text.contains(kept), "{}", fixed.text);
         }
     }
     // Where it is missing DeepSeek gets the empty form, and nobody else does.
     let bare = document.replace(r#""reasoning_content":"because of x","#, "");
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::Deepseek), &bare);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::Deepseek), &bare);
     assert_eq!(fixed.codes(), [101, 502]);
     assert_eq!(fixed.list()[1]["reasoning_content"], "");
-    let fixed = support::fixed(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &bare);
+    let fixed = support::fixed(Format::OpenaiChat, &bold(Profile::OpenaiChat), &bare);
     assert_eq!(fixed.list()[1].get("reasoning_content"), None);
 }
 
@@ -478,23 +483,23 @@ fn b4_14_reasoning_content_is_kept_with_its_calls() {
 fn nobody_speaks_for_the_user_unasked_even_beside_other_repairs() {
     let table = [
         (
-            Wire::Gemini,
+            Format::Gemini,
             r#"{"model":"m","contents":[{"role":"user","parts":[{"text":"Hi."}]},{"role":"user","parts":[]},{"role":"model","parts":[{"text":"Hello."}]}]}"#,
             403,
         ),
         (
-            Wire::Bedrock,
+            Format::Bedrock,
             r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"Hi."}]},{"role":"user","content":[{"text":"Hi!"}]},{"role":"assistant","content":[{"text":"Hello."}]}]}"#,
             403,
         ),
     ];
     for (wire, document, code) in table {
-        let meek = asked(Profile::of(wire), Policy::default());
+        let meek = asked(Profile::for_format(wire), Policy::default());
         let fixed = fixed(wire, &meek, document);
         let done: Vec<u16> = fixed.edits.iter().map(|edit| edit.code).collect();
         assert!(!done.is_empty() && !done.contains(&code), "{done:?}\n{}", fixed.text);
         assert_eq!(codes(&report(wire, &meek, &fixed.text)), [code], "{}", fixed.text);
-        mended(wire, &bold(Profile::of(wire)), document);
+        mended(wire, &bold(Profile::for_format(wire)), document);
     }
 }
 
@@ -508,8 +513,8 @@ fn an_answer_that_only_mentions_the_words_of_a_placeholder_is_real() {
         "[Request interrupted by user]",
         "aborted",
     ];
-    for wire in Wire::ALL {
-        let question = bold(Profile::of(wire));
+    for wire in Format::ALL {
+        let question = bold(Profile::for_format(wire));
         for words in words {
             let real = format!("run.log, line 3: {words}. 41 more lines follow");
             // An orphan is quoted, and of two real answers both are kept.
@@ -529,10 +534,11 @@ fn an_answer_that_only_mentions_the_words_of_a_placeholder_is_real() {
 fn the_shape_of_a_result_is_read_naively_and_right() {
     let table = ["u a[x y] r[x y] a u", "u a[x] u", "s u a", "u r[q] a[x] r[x]"];
     for expected in table {
-        for wire in Wire::ALL {
+        for wire in Format::ALL {
             assert_eq!(shape(&messages(wire.name(), expected)), expected, "{}", wire.name());
         }
     }
-    let fixed = fixed(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &body("openai-chat", "u a[x]"));
+    let fixed =
+        fixed(Format::OpenaiChat, &bold(Profile::OpenaiChat), &body("openai-chat", "u a[x]"));
     assert_eq!(shape(&fixed.list()), "u a[x] r[x~]");
 }

@@ -14,8 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_core::{Profile, Severity, Wire, rules};
-use foxwedge_dialect::{Confidence, detect};
+use foxwedge_core::{Format, Profile, Severity, rules};
+use foxwedge_dialect::{DetectionConfidence, detect};
 use support::{Fixed, bold, codes, complaints, fixed, judged, report, touched};
 
 /// One file.
@@ -25,7 +25,7 @@ struct Case {
     folder: String,
     /// Its file name without `.json`.
     name: String,
-    wire: Wire,
+    wire: Format,
     profile: Profile,
     document: String,
 }
@@ -38,9 +38,9 @@ impl Case {
         let folder = part(path.parent().and_then(Path::file_name));
         let name = part(path.file_stem());
         let mut parts = name.split('.').skip(1);
-        let wire = parts.next().and_then(Wire::parse);
+        let wire = parts.next().and_then(Format::parse);
         let wire = wire.unwrap_or_else(|| panic!("{} names no format", path.display()));
-        let profile = parts.next().map_or(Profile::of(wire), |profile| {
+        let profile = parts.next().map_or(Profile::for_format(wire), |profile| {
             Profile::parse(profile).unwrap_or_else(|| panic!("{}: no profile", path.display()))
         });
         let document = fs::read_to_string(&path).expect("a case can be read");
@@ -52,7 +52,9 @@ impl Case {
     }
 
     fn code(&self) -> u16 {
-        rules::find(&self.folder.replace('_', "-")).expect("a folder is called like a rule").code
+        rules::find_rule(&self.folder.replace('_', "-"))
+            .expect("a folder is called like a rule")
+            .code
     }
 
     fn shown(&self) -> String {
@@ -91,7 +93,7 @@ fn every_rule_has_sound_and_broken_cases_in_its_providers_formats() {
         let folder = rule.name.replace('-', "_");
         for kind in ["sound_", "broken_"] {
             let own = || cases.iter().filter(|case| case.folder == folder);
-            let has = |wire: Option<Wire>| {
+            let has = |wire: Option<Format>| {
                 own().any(|case| {
                     case.name.starts_with(kind) && wire.is_none_or(|wire| case.wire == wire)
                 })
@@ -99,8 +101,8 @@ fn every_rule_has_sound_and_broken_cases_in_its_providers_formats() {
             if !has(None) {
                 missing.push(format!("{folder}/{kind}*"));
             }
-            for wire in Wire::ALL {
-                let demanded = rule.evidence(Profile::of(wire)).is_some();
+            for wire in Format::ALL {
+                let demanded = rule.evidence(Profile::for_format(wire)).is_some();
                 if demanded && !cannot_show(rule.code, wire) && !has(Some(wire)) {
                     missing.push(format!("{folder}/{kind}*.{}", wire.name()));
                 }
@@ -115,8 +117,8 @@ fn every_rule_has_sound_and_broken_cases_in_its_providers_formats() {
 }
 
 /// Items have no messages that blocks could be misplaced in.
-fn cannot_show(code: u16, wire: Wire) -> bool {
-    matches!((code, wire), (304, Wire::OpenaiResponses) | (204, Wire::Gemini))
+fn cannot_show(code: u16, wire: Format) -> bool {
+    matches!((code, wire), (304, Format::OpenaiResponses) | (204, Format::Gemini))
 }
 
 #[test]
@@ -185,7 +187,7 @@ fn undetected(case: &Case) -> Option<String> {
     let found = detect(&case.document);
     let excused = case.name.contains("looks_like_chat")
         && found.is_some_and(|found| {
-            found.wire == Wire::OpenaiChat && found.confidence == Confidence::Guess
+            found.wire == Format::OpenaiChat && found.confidence == DetectionConfidence::Guess
         });
     let right = found.is_some_and(|found| found.wire == case.wire);
     (!right && !excused).then(|| format!("{}: detected as {}", case.shown(), detected(case)))
@@ -215,7 +217,7 @@ fn told(case: &Case, fixed: &Fixed) -> String {
         line(format!(
             "  {} {severity} messages[{}]: {} ({} {})",
             finding.rule.label(),
-            finding.at.message,
+            finding.location.message,
             finding.message,
             fix.applicability.name(),
             fix.strategy.name(),

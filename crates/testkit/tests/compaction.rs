@@ -24,12 +24,15 @@ mod budgets;
 mod hostile;
 
 use foxwedge_core::{
-    Profile, Question, Wire,
-    compact::{Fraction, Limits},
+    CheckOptions, Format, Profile,
+    compact::{HistoryFraction, TokenLimits},
 };
 use foxwedge_dialect::{
-    compact::{CompactError, Compacted, Digest, Settings, Stage, compact, weigh},
-    read, want,
+    compact::{
+        CompactError, CompactedText, CompactionSettings, CompactionStage, DigestSummarizer,
+        compact, weigh,
+    },
+    outline_options, read,
 };
 use foxwedge_testkit::{
     Bytes,
@@ -41,40 +44,54 @@ use foxwedge_testkit::{
 use support::{bold, fixed};
 
 /// Strategies, one after the other.
-fn plan(question: Question, stages: &[Stage], limits: Option<Limits>) -> Settings {
-    let mut settings = Settings::new(question, Limits::exactly(0));
+fn plan(
+    question: CheckOptions,
+    stages: &[CompactionStage],
+    limits: Option<TokenLimits>,
+) -> CompactionSettings {
+    let mut settings = CompactionSettings::new(question, TokenLimits::exactly(0));
     settings.stages = stages.to_vec();
     settings.limits = limits;
     settings
 }
 
 /// Half of what follows the first message goes, once.
-fn half(profile: Profile) -> Settings {
-    plan(bold(profile), &[Stage::Window(Fraction::HALF)], None)
+fn half(profile: Profile) -> CompactionSettings {
+    plan(bold(profile), &[CompactionStage::Window(HistoryFraction::HALF)], None)
 }
 
 /// One strategy with a budget.
-fn within(profile: Profile, stage: Stage, tokens: u64) -> Settings {
-    plan(bold(profile), &[stage], Some(Limits::exactly(tokens)))
+fn within(profile: Profile, stage: CompactionStage, tokens: u64) -> CompactionSettings {
+    plan(bold(profile), &[stage], Some(TokenLimits::exactly(tokens)))
 }
 
 /// Every strategy.
-fn every() -> [Stage; 5] {
-    let window = Stage::Window(Fraction::HALF);
-    [window, Stage::Budget, Stage::Elide, Stage::Importance, Stage::Summarize]
+fn every() -> [CompactionStage; 5] {
+    let window = CompactionStage::Window(HistoryFraction::HALF);
+    [
+        window,
+        CompactionStage::Budget,
+        CompactionStage::Elide,
+        CompactionStage::Importance,
+        CompactionStage::Summarize,
+    ]
 }
 
 /// What is left of a document, without any judgement.
 fn left<'a>(
-    wire: Wire,
+    wire: Format,
     document: &'a str,
-    settings: &Settings,
-) -> Result<Compacted<'a>, CompactError> {
-    compact(document, wire, settings, &mut Bytes, &mut Digest)
+    settings: &CompactionSettings,
+) -> Result<CompactedText<'a>, CompactError> {
+    compact(document, wire, settings, &mut Bytes, &mut DigestSummarizer)
 }
 
 /// What is left of a document, and that no law is broken; the document is repaired first.
-fn shorter(wire: Wire, document: &str, settings: &Settings) -> Result<String, CompactError> {
+fn shorter(
+    wire: Format,
+    document: &str,
+    settings: &CompactionSettings,
+) -> Result<String, CompactError> {
     let sound = fixed(wire, &settings.question, document).text;
     let verdict = judge_sound(wire, &sound, settings, Voice::Digest, &mut Tally::default());
     match verdict {
@@ -89,12 +106,13 @@ fn shorter(wire: Wire, document: &str, settings: &Settings) -> Result<String, Co
 }
 
 /// The messages of the input that are left, by their index.
-fn kept(compacted: &Compacted<'_>) -> Vec<usize> {
+fn kept(compacted: &CompactedText<'_>) -> Vec<usize> {
     compacted.messages.iter().filter_map(|line| line.origin).collect()
 }
 
 /// How many tokens a document takes.
-fn tokens(wire: Wire, profile: Profile, document: &str) -> u64 {
-    let reading = read(document, wire, want(profile)).expect("a test document can be read");
+fn tokens(wire: Format, profile: Profile, document: &str) -> u64 {
+    let reading =
+        read(document, wire, outline_options(profile)).expect("a test document can be read");
     weigh(&reading.draft, reading.frame, &mut Bytes).total()
 }

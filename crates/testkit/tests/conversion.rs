@@ -17,10 +17,10 @@ mod recorded;
 #[path = "conversion/digests.rs"]
 mod digests;
 
-use foxwedge_core::{Policy, Profile, Wire};
+use foxwedge_core::{Format, Policy, Profile};
 use foxwedge_dialect::{
-    canon::Lost,
-    convert::{Converted, Options, request},
+    convert::{ConversionOptions, ConvertedRequest, request},
+    model::LossKind,
 };
 use foxwedge_testkit::laws::{
     Case, Tally,
@@ -30,27 +30,28 @@ use serde_json::Value;
 
 /// Repairs that speak for the user are allowed.
 const BOLD: Policy = Policy {
-    bold: true,
-    unanswered: foxwedge_core::Unanswered::Answer,
-    orphans: foxwedge_core::Orphans::Quote,
-    tail: foxwedge_core::Tail::Dead,
-    language: foxwedge_core::Language::English,
+    allow_unsafe: true,
+    unanswered: foxwedge_core::UnansweredPolicy::Answer,
+    orphans: foxwedge_core::OrphanPolicy::Quote,
+    tail: foxwedge_core::TailPolicy::Dead,
+    language: foxwedge_core::PlaceholderLanguage::English,
 };
 
 /// A document for a profile, in the format that its provider reads. No law may be broken on the way.
-fn sent(from: Wire, profile: Profile, document: &str) -> Converted {
+fn sent(from: Format, profile: Profile, document: &str) -> ConvertedRequest {
     under(from, profile, BOLD, document)
 }
 
 /// The same under a policy.
-fn under(from: Wire, profile: Profile, policy: Policy, document: &str) -> Converted {
+fn under(from: Format, profile: Profile, policy: Policy, document: &str) -> ConvertedRequest {
     lawful(from, profile, policy, document);
-    let options = Options { profile: Some(profile), policy, ..Options::default() };
+    let options =
+        ConversionOptions { profile: Some(profile), policy, ..ConversionOptions::default() };
     request(document, from, target(profile), &options).expect("a test document can be read")
 }
 
 /// Asserts that the laws hold for a document.
-fn lawful(from: Wire, profile: Profile, policy: Policy, document: &str) {
+fn lawful(from: Format, profile: Profile, policy: Policy, document: &str) {
     let case = Case { seed: 0, agent: None, wire: from, profile, policy, size: 0 };
     if let Err((law, what)) = judge(&case, document, &mut Tally::default()) {
         let (from, to) = (from.name(), profile.name());
@@ -59,16 +60,16 @@ fn lawful(from: Wire, profile: Profile, policy: Policy, document: &str) {
 }
 
 /// The messages of a converted request.
-fn list(converted: &Converted) -> Vec<Value> {
+fn list(converted: &ConvertedRequest) -> Vec<Value> {
     support::list(&support::value(&converted.body))
 }
 
 /// The shape of a converted request.
-fn shape(converted: &Converted) -> String {
+fn shape(converted: &ConvertedRequest) -> String {
     support::shape(&list(converted))
 }
 
 /// What was lost, in order.
-fn lost(converted: &Converted) -> Vec<Lost> {
-    converted.losses.iter().map(|loss| loss.what).collect()
+fn lost(converted: &ConvertedRequest) -> Vec<LossKind> {
+    converted.losses.iter().map(|loss| loss.kind).collect()
 }

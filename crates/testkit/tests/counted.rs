@@ -1,11 +1,10 @@
 //! More findings than anybody reads: the first are listed, all are counted, and all are repaired.
 
-use foxwedge_core::{Profile, Question, Strategy, Wire, check};
+use foxwedge_core::{CheckOptions, Format, Profile, Strategy, check};
 use foxwedge_dialect::{
-    convert::{self, Options},
-    read,
-    session::{self, Agent},
-    want,
+    convert::{self, ConversionOptions},
+    outline_options, read,
+    session::{self, SessionAgent},
 };
 use foxwedge_testkit::hostile::shapes;
 
@@ -22,8 +21,9 @@ fn orphans(many: usize) -> String {
 #[test]
 fn findings_that_are_not_listed_are_counted_and_repaired() {
     let source = orphans(25_000);
-    let question = Question::of(Profile::OpenaiChat);
-    let reading = read(&source, Wire::OpenaiChat, want(question.profile)).expect("readable");
+    let question = CheckOptions::for_profile(Profile::OpenaiChat);
+    let reading =
+        read(&source, Format::OpenaiChat, outline_options(question.profile)).expect("readable");
     let report = check(&reading.draft, &question);
     assert_eq!((report.total(), report.findings.len()), (25_000, LISTED));
     assert_eq!((report.counts.of(102), report.unlisted()), (25_000, 5_000));
@@ -32,7 +32,8 @@ fn findings_that_are_not_listed_are_counted_and_repaired() {
     let kinds: Vec<_> = repair.edits.counts().iter().map(|it| (it.code, it.strategy)).collect();
     assert_eq!(kinds, [(102, Strategy::Quote)]);
     let fixed = patched.to_string();
-    let again = read(&fixed, Wire::OpenaiChat, want(question.profile)).expect("readable");
+    let again =
+        read(&fixed, Format::OpenaiChat, outline_options(question.profile)).expect("readable");
     assert!(check(&again.draft, &question).is_clean());
     let messages = again.draft.messages.len();
     assert_eq!(messages, 25_000, "every answer is kept as user text");
@@ -62,14 +63,15 @@ fn every_hostile_document_is_repaired_for_good() {
 fn a_string_of_many_half_characters_is_one_finding_that_says_how_many() {
     let source = r#"[{"role":"user","content":"a \ud83d b \ude00 \ud83d\ude00 \\ud83d c\udc00"},
         {"role":"user","content":"\ud83d"}]"#;
-    let question = Question::of(Profile::OpenaiChat);
-    let reading = read(source, Wire::OpenaiChat, want(question.profile)).expect("readable");
+    let question = CheckOptions::for_profile(Profile::OpenaiChat);
+    let reading =
+        read(source, Format::OpenaiChat, outline_options(question.profile)).expect("readable");
     let (patched, repair) = reading.fix(&question);
     let found: Vec<(&str, usize)> = repair
         .before
         .findings
         .iter()
-        .map(|finding| (finding.message.as_str(), finding.at.message))
+        .map(|finding| (finding.message.as_str(), finding.location.message))
         .collect();
     let many = "3 half characters (lone surrogate escapes) in one string";
     assert_eq!(found, [(many, 0), ("half a character (a lone surrogate escape)", 1)]);
@@ -88,10 +90,11 @@ fn what_is_listed_of_a_flawed_file_says_something() {
         ["parents that are not there", "torn lines", "records of one uuid that say the same"];
     for shape in shapes().into_iter().filter(|shape| wanted.contains(&shape.name)) {
         let bytes = (shape.make)(22_000);
-        let text = session::text(&bytes).expect("small enough");
-        let mut question = Question::of(Agent::ClaudeCode.profile());
-        Agent::ClaudeCode.restrict(&mut question);
-        let session = session::read(&text, Agent::ClaudeCode, want(question.profile));
+        let text = session::readable_text(&bytes).expect("small enough");
+        let mut question = CheckOptions::for_profile(SessionAgent::ClaudeCode.profile());
+        SessionAgent::ClaudeCode.restrict_rules(&mut question);
+        let session =
+            session::read(&text, SessionAgent::ClaudeCode, outline_options(question.profile));
         let session = session.expect("readable");
         let report = check(session.draft(), &question);
         let flaws = || report.findings.iter().filter(|finding| finding.rule.code >= 700);
@@ -113,11 +116,12 @@ fn a_conversion_names_every_id_it_replaced() {
         })
         .collect();
     let source = format!(r#"[{{"role":"user","content":"go"}},{}]"#, messages.join(","));
-    let options = Options { profile: Some(Profile::Mistral), ..Options::default() };
-    let converted = convert::request(&source, Wire::OpenaiChat, Wire::OpenaiChat, &options);
+    let options =
+        ConversionOptions { profile: Some(Profile::Mistral), ..ConversionOptions::default() };
+    let converted = convert::request(&source, Format::OpenaiChat, Format::OpenaiChat, &options);
     let converted = converted.expect("readable");
     assert_eq!(converted.renamed.len(), 21_000);
-    let right = |(at, renamed): (usize, &foxwedge_dialect::canon::Renamed)| {
+    let right = |(at, renamed): (usize, &foxwedge_dialect::model::IdentifierReplacement)| {
         renamed.old == format!("call-{at}") && renamed.new.len() == 9
     };
     assert!(converted.renamed.iter().enumerate().all(right));

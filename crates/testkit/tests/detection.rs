@@ -1,27 +1,27 @@
 //! Which format a document is in, and how sure that is.
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::{Confidence, detect};
+use foxwedge_core::Format;
+use foxwedge_dialect::{DetectionConfidence, detect};
 use foxwedge_testkit::{body, messages};
 use serde_json::{Value, json};
 
-use Confidence::{Certain, Guess, Likely};
+use DetectionConfidence::{Certain, Guess, Likely};
 
-fn found(document: &str) -> Option<(Wire, Confidence)> {
+fn found(document: &str) -> Option<(Format, DetectionConfidence)> {
     detect(document).map(|found| (found.wire, found.confidence))
 }
 
-fn key(wire: Wire) -> &'static str {
+fn key(wire: Format) -> &'static str {
     match wire {
-        Wire::OpenaiResponses => "input",
-        Wire::Gemini => "contents",
-        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => "messages",
+        Format::OpenaiResponses => "input",
+        Format::Gemini => "contents",
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
     }
 }
 
 #[test]
 fn calls_and_answers_give_every_format_away() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for shape in ["u a[x]", "u r[x]", "u a u a\"t\"[x y] r[x y] a u", "a[x] r[x]"] {
             let text = body(wire.name(), shape);
             assert_eq!(found(&text), Some((wire, Certain)), "{text}");
@@ -35,7 +35,7 @@ fn calls_and_answers_give_every_format_away() {
 
 #[test]
 fn a_call_deep_in_a_history_is_found() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let shape = format!("{} a[x] r[x]", "u a ".repeat(40));
         assert_eq!(found(&body(wire.name(), &shape)), Some((wire, Certain)), "{}", wire.name());
     }
@@ -44,32 +44,36 @@ fn a_call_deep_in_a_history_is_found() {
 #[test]
 fn text_only_lists_are_a_guess_unless_their_form_is_telling() {
     let table = [
-        (r#"[{"role":"user","content":"Hi."}]"#, Wire::OpenaiChat, Guess),
+        (r#"[{"role":"user","content":"Hi."}]"#, Format::OpenaiChat, Guess),
         (
             r#"[{"role":"user","content":"Hi."},{"role":"assistant","content":"Hello."}]"#,
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
             Guess,
         ),
-        (r#"{"messages":[{"role":"user","content":"Hi."}]}"#, Wire::OpenaiChat, Guess),
-        (r#"{"messages":[]}"#, Wire::OpenaiChat, Guess),
-        (r#"[{"role":"user","content":[{"type":"text","text":"Hi."}]}]"#, Wire::OpenaiChat, Guess),
-        (r#"[{"role":"user","content":[{"text":"Hi."}]}]"#, Wire::Bedrock, Likely),
-        (r#"[{"role":"user","parts":[{"text":"Hi."}]}]"#, Wire::Gemini, Certain),
-        (r#"[{"parts":[{"text":"Hi."}]}]"#, Wire::Gemini, Certain),
-        (r#"[{"type":"message","role":"user","content":"Hi."}]"#, Wire::OpenaiResponses, Likely),
+        (r#"{"messages":[{"role":"user","content":"Hi."}]}"#, Format::OpenaiChat, Guess),
+        (r#"{"messages":[]}"#, Format::OpenaiChat, Guess),
+        (
+            r#"[{"role":"user","content":[{"type":"text","text":"Hi."}]}]"#,
+            Format::OpenaiChat,
+            Guess,
+        ),
+        (r#"[{"role":"user","content":[{"text":"Hi."}]}]"#, Format::Bedrock, Likely),
+        (r#"[{"role":"user","parts":[{"text":"Hi."}]}]"#, Format::Gemini, Certain),
+        (r#"[{"parts":[{"text":"Hi."}]}]"#, Format::Gemini, Certain),
+        (r#"[{"type":"message","role":"user","content":"Hi."}]"#, Format::OpenaiResponses, Likely),
         (
             r#"[{"role":"user","content":[{"type":"input_text","text":"Hi."}]}]"#,
-            Wire::OpenaiResponses,
+            Format::OpenaiResponses,
             Certain,
         ),
         (
             r#"[{"role":"developer","content":"Be brief."},{"role":"user","content":"Hi."}]"#,
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
             Likely,
         ),
         (
             r#"[{"role":"user","content":[{"type":"text","text":"Hi.","cache_control":{"type":"ephemeral"}}]}]"#,
-            Wire::Anthropic,
+            Format::Anthropic,
             Likely,
         ),
     ];
@@ -84,39 +88,39 @@ fn requests_without_tools_are_known_by_their_other_fields() {
     let table = [
         (
             json!({"model": "gpt-4o", "messages": chat, "max_completion_tokens": 5}),
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
             Likely,
         ),
-        (json!({"model": "gpt-4o", "messages": chat}), Wire::OpenaiChat, Guess),
+        (json!({"model": "gpt-4o", "messages": chat}), Format::OpenaiChat, Guess),
         (
             json!({"model": "claude-sonnet-4-5", "max_tokens": 5, "messages": chat}),
-            Wire::Anthropic,
+            Format::Anthropic,
             Likely,
         ),
         (
             json!({"model": "m", "max_tokens": 5, "system": "Be brief.", "messages": chat}),
-            Wire::Anthropic,
+            Format::Anthropic,
             Likely,
         ),
         (
             json!({"anthropic_version": "bedrock-2023-05-31", "max_tokens": 5, "messages": chat}),
-            Wire::Anthropic,
+            Format::Anthropic,
             Certain,
         ),
         (
             json!({"modelId": "amazon.nova-pro-v1:0", "messages": [{"role": "user", "content": [{"text": "Hi."}]}]}),
-            Wire::Bedrock,
+            Format::Bedrock,
             Certain,
         ),
         (
             json!({"messages": [{"role": "user", "content": [{"text": "Hi."}]}], "inferenceConfig": {}}),
-            Wire::Bedrock,
+            Format::Bedrock,
             Certain,
         ),
-        (json!({"contents": [{"parts": [{"text": "Hi."}]}]}), Wire::Gemini, Certain),
+        (json!({"contents": [{"parts": [{"text": "Hi."}]}]}), Format::Gemini, Certain),
         // Embedding requests look the same.
-        (json!({"model": "gpt-5.1", "input": "Hi."}), Wire::OpenaiResponses, Guess),
-        (json!({"model": "gpt-5.1", "input": []}), Wire::OpenaiResponses, Likely),
+        (json!({"model": "gpt-5.1", "input": "Hi."}), Format::OpenaiResponses, Guess),
+        (json!({"model": "gpt-5.1", "input": []}), Format::OpenaiResponses, Likely),
     ];
     for (document, wire, confidence) in table {
         assert_eq!(found(&document.to_string()), Some((wire, confidence)), "{document}");
@@ -127,10 +131,10 @@ fn requests_without_tools_are_known_by_their_other_fields() {
 fn the_order_of_keys_does_not_matter() {
     let tail = r#""messages":[{"role":"user","content":"Hi."}]"#;
     let table = [
-        (r#""model":"claude-opus-4-6""#, Wire::Anthropic),
-        (r#""modelId":"m""#, Wire::Bedrock),
-        (r#""response_format":{}"#, Wire::OpenaiChat),
-        (r#""anthropic_beta":[]"#, Wire::Anthropic),
+        (r#""model":"claude-opus-4-6""#, Format::Anthropic),
+        (r#""modelId":"m""#, Format::Bedrock),
+        (r#""response_format":{}"#, Format::OpenaiChat),
+        (r#""anthropic_beta":[]"#, Format::Anthropic),
     ];
     for (field, wire) in table {
         let (before, after) = (format!("{{{field},{tail}}}"), format!("{{{tail},{field}}}"));
@@ -144,22 +148,22 @@ fn reasoning_alone_gives_a_format_away() {
     let table = [
         (
             json!([{"role": "assistant", "content": "", "reasoning_content": "hm"}]),
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
         ),
         (
             json!([{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c"}]}]),
-            Wire::Anthropic,
+            Format::Anthropic,
         ),
         (
             json!([{"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "hm"}}}]}]),
-            Wire::Bedrock,
+            Format::Bedrock,
         ),
     ];
     for (document, wire) in table {
         assert_eq!(found(&document.to_string()), Some((wire, Certain)), "{document}");
     }
     let item = json!([{"type": "reasoning", "id": "rs_1", "summary": []}]).to_string();
-    assert_eq!(found(&item), Some((Wire::OpenaiResponses, Likely)));
+    assert_eq!(found(&item), Some((Format::OpenaiResponses, Likely)));
 }
 
 #[test]
@@ -207,7 +211,7 @@ fn a_familiar_key_around_something_else_is_no_format() {
 
 #[test]
 fn a_torn_document_is_known_by_its_beginning() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let text = body(wire.name(), "u a[x] r[x] a u");
         let torn = &text[..text.len() - 20];
         assert_eq!(found(torn), Some((wire, Certain)), "{torn}");
@@ -216,7 +220,7 @@ fn a_torn_document_is_known_by_its_beginning() {
 
 #[test]
 fn every_detection_says_why() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let value: Value = json!(messages(wire.name(), "u a[x] r[x]"));
         let detection = detect(&value.to_string()).expect("a conversation");
         assert!(!detection.reason.is_empty());
@@ -229,33 +233,33 @@ fn what_stands_around_the_list_outweighs_the_name_of_the_model() {
     let table = [
         (
             r#"{"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}},"contents":[{"role":"user","parts":[{"text":"u"}]}]}"#,
-            Wire::Gemini,
+            Format::Gemini,
         ),
         (
             r#"{"toolConfig":{"tools":[]},"messages":[{"role":"user","content":[{"text":"u"}]}]}"#,
-            Wire::Bedrock,
+            Format::Bedrock,
         ),
         (
             r#"{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"u"}]}]}"#,
-            Wire::Bedrock,
+            Format::Bedrock,
         ),
         (
             r#"{"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":"u"}]}"#,
-            Wire::Anthropic,
+            Format::Anthropic,
         ),
         (
             r#"{"model":"claude-x","max_completion_tokens":9,"messages":[{"role":"user","content":"u"}]}"#,
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
         ),
         (
             r#"{"model":"claude-x","messages":[{"role":"user","content":"u"}],"tools":[{"type":"function","function":{"name":"a"}}]}"#,
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
         ),
         (
             r#"{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"u"}],"tools":[{"name":"a","input_schema":{}}]}"#,
-            Wire::Anthropic,
+            Format::Anthropic,
         ),
-        (r#"{"model":"claude-x","messages":[{"role":"user","content":"u"}]}"#, Wire::Anthropic),
+        (r#"{"model":"claude-x","messages":[{"role":"user","content":"u"}]}"#, Format::Anthropic),
     ];
     for (document, wire) in table {
         assert_eq!(found(document).map(|found| found.0), Some(wire), "{document}");

@@ -1,23 +1,27 @@
 //! The laws of repair, for every format, every profile and every policy.
 
-use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_core::{
+    Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
+};
 use foxwedge_testkit::laws::{Case, Options, Tally, mutations, run};
 
 /// Cases for each format, profile and policy.
 const CASES: u64 = 256;
 
-fn hold(wire: Wire) {
+fn hold(wire: Format) {
     let mut tally = Tally::default();
     for (index, profile) in Profile::ALL.into_iter().enumerate() {
-        for unanswered in [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall] {
+        for unanswered in
+            [UnansweredPolicy::Answer, UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall]
+        {
             for number in 0..CASES {
                 let seed = 1 + number + 1_000_000 * index as u64;
                 let policy = Policy {
                     unanswered,
-                    orphans: if number % 4 == 3 { Orphans::Drop } else { Orphans::Quote },
-                    tail: if number % 5 == 4 { Tail::Pending } else { Tail::Dead },
-                    bold: true,
-                    language: Language::English,
+                    orphans: if number % 4 == 3 { OrphanPolicy::Drop } else { OrphanPolicy::Quote },
+                    tail: if number % 5 == 4 { TailPolicy::Pending } else { TailPolicy::Dead },
+                    allow_unsafe: true,
+                    language: PlaceholderLanguage::English,
                 };
                 let case = Case { seed, agent: None, wire, profile, policy, size: 12 };
                 run(&case, &mut tally);
@@ -61,25 +65,25 @@ fn fix_does_what_check_promises_whatever_was_done_to_a_document() {
 
 #[test]
 fn the_laws_hold_for_openai_chat() {
-    hold(Wire::OpenaiChat);
+    hold(Format::OpenaiChat);
 }
 
 #[test]
 fn the_laws_hold_for_openai_responses() {
-    hold(Wire::OpenaiResponses);
+    hold(Format::OpenaiResponses);
 }
 
 #[test]
 fn the_laws_hold_for_anthropic() {
-    hold(Wire::Anthropic);
+    hold(Format::Anthropic);
 }
 
 #[test]
 fn the_laws_hold_for_gemini() {
-    hold(Wire::Gemini);
+    hold(Format::Gemini);
 }
 
 #[test]
 fn the_laws_hold_for_bedrock() {
-    hold(Wire::Bedrock);
+    hold(Format::Bedrock);
 }

@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-use foxwedge_core::{Profile, Wire, rules};
+use foxwedge_core::{Format, Profile, rules};
 use foxwedge_testkit::hostile::{
     HostileFormat, HostileOutcome, multiplied, multiplied_bare, shapes,
 };
@@ -49,7 +49,7 @@ struct Case {
 
 /// The broken cases of the rules in one format, each as often as it takes: with text in between, as
 /// in real conversations, and with nothing in between.
-fn of_rules(wire: Wire, wanted: Option<&str>) -> Vec<Case> {
+fn of_rules(wire: Format, wanted: Option<&str>) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/cases");
     let mut cases = Vec::new();
     for rule in rules::ALL.iter().filter(|rule| rule.code < 700) {
@@ -79,15 +79,15 @@ fn of_rules(wire: Wire, wanted: Option<&str>) -> Vec<Case> {
 }
 
 /// The first broken case of a rule in a format, and whose rules it breaks.
-fn broken(folder: &Path, wire: Wire) -> Option<(PathBuf, Profile)> {
+fn broken(folder: &Path, wire: Format) -> Option<(PathBuf, Profile)> {
     let entries = fs::read_dir(folder).ok()?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     paths.into_iter().find_map(|path| {
         let name = path.file_name()?.to_str()?.strip_suffix(".json")?.to_owned();
         let mut parts = name.strip_prefix("broken_")?.split('.').skip(1);
-        let format = parts.next().and_then(Wire::parse)?;
-        let profile = parts.next().map_or(Some(Profile::of(wire)), Profile::parse)?;
+        let format = parts.next().and_then(Format::parse)?;
+        let profile = parts.next().map_or(Some(Profile::for_format(wire)), Profile::parse)?;
         (format == wire).then_some((path, profile))
     })
 }
@@ -114,7 +114,7 @@ fn cases(group: &str, wanted: Option<&str>) -> Vec<Case> {
     match group {
         "requests" => of_shapes(false, wanted),
         "files" => of_shapes(true, wanted),
-        wire => of_rules(Wire::parse(wire).expect("a group is a format"), wanted),
+        wire => of_rules(Format::parse(wire).expect("a group is a format"), wanted),
     }
 }
 

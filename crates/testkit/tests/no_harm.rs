@@ -1,23 +1,23 @@
 //! Histories that a repair once harmed: what providers accept is left alone, and what is repaired is
 //! repaired with the least.
 
-use foxwedge_core::{Applicability, Profile, Question, Report, Severity, Wire, check};
-use foxwedge_dialect::{detect, read, text, want};
+use foxwedge_core::{CheckOptions, FixApplicability, Format, Profile, Report, Severity, check};
+use foxwedge_dialect::{detect, outline_options, read, text};
 use foxwedge_testkit::body;
 use serde_json::Value;
 
-fn checked(wire: Wire, profile: Profile, document: &str) -> Report {
-    let reading = read(document, wire, want(profile)).expect("the document can be read");
-    check(&reading.draft, &Question::of(profile))
+fn checked(wire: Format, profile: Profile, document: &str) -> Report {
+    let reading = read(document, wire, outline_options(profile)).expect("the document can be read");
+    check(&reading.draft, &CheckOptions::for_profile(profile))
 }
 
 /// The document after a repair that does nothing unasked.
-fn fixed(wire: Wire, profile: Profile, document: &str) -> String {
-    let reading = read(document, wire, want(profile)).expect("the document can be read");
-    reading.fix(&Question::of(profile)).0.to_string()
+fn fixed(wire: Format, profile: Profile, document: &str) -> String {
+    let reading = read(document, wire, outline_options(profile)).expect("the document can be read");
+    reading.fix(&CheckOptions::for_profile(profile)).0.to_string()
 }
 
-fn untouched(wire: Wire, profile: Profile, document: &str) {
+fn untouched(wire: Format, profile: Profile, document: &str) {
     assert_eq!(fixed(wire, profile, document), document, "{}", profile.name());
     let report = checked(wire, profile, document);
     let errors: Vec<_> =
@@ -86,19 +86,19 @@ fn searches_that_the_provider_runs_are_not_paired() {
         ),
     ];
     for document in documents {
-        untouched(Wire::OpenaiResponses, Profile::OpenaiResponses, &document);
+        untouched(Format::OpenaiResponses, Profile::OpenaiResponses, &document);
     }
 }
 
 #[test]
 fn a_search_of_the_client_that_nobody_answered_gets_an_output_and_stays() {
     let document = r#"[{"role":"user","content":"q"},{"type":"tool_search_call","id":"tsc_1","call_id":"c","execution":"client","arguments":{}}]"#;
-    let fixed = fixed(Wire::OpenaiResponses, Profile::OpenaiResponses, document);
+    let fixed = fixed(Format::OpenaiResponses, Profile::OpenaiResponses, document);
     assert!(
         fixed.contains("tool_search_call") && fixed.contains("function_call_output"),
         "{fixed}"
     );
-    untouched(Wire::OpenaiResponses, Profile::OpenaiResponses, &fixed);
+    untouched(Format::OpenaiResponses, Profile::OpenaiResponses, &fixed);
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn each_calling_message_is_followed_by_its_own_answers() {
     ];
     for (before, after) in table {
         let document = body("openai-chat", before);
-        let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &document);
+        let fixed = fixed(Format::OpenaiChat, Profile::OpenaiChat, &document);
         assert_eq!(shape(&fixed), after, "{before}");
     }
     let joined = body("openai-chat", "u a[A] a[B] r[A] r[B] u");
-    untouched(Wire::OpenaiChat, Profile::OpenaiChat, &joined);
+    untouched(Format::OpenaiChat, Profile::OpenaiChat, &joined);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_placeholder_stands_behind_its_own_reply() {
         ("u a[A] a[B] r[A]", "u a[A] a[B] r[A B]"),
     ];
     for (before, after) in table {
-        let fixed = fixed(Wire::Anthropic, Profile::Anthropic, &body("anthropic", before));
+        let fixed = fixed(Format::Anthropic, Profile::Anthropic, &body("anthropic", before));
         assert_eq!(shape(&fixed), after, "{before}");
     }
 }
@@ -141,11 +141,15 @@ fn real_results_do_not_give_way_to_placeholders_where_ids_repeat() {
         "u a[X] u a[X] r[X] u a[X] r[X] r[X]",
         "u a[X] a[X] r[X] r[X]",
     ];
-    for wire in
-        [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Bedrock]
-    {
+    for wire in [
+        Format::OpenaiChat,
+        Format::OpenaiResponses,
+        Format::Anthropic,
+        Format::Gemini,
+        Format::Bedrock,
+    ] {
         for shape in shapes {
-            let fixed = fixed(wire, Profile::of(wire), &body(wire.name(), shape));
+            let fixed = fixed(wire, Profile::for_format(wire), &body(wire.name(), shape));
             assert!(!fixed.contains("[foxwedge]"), "{} {shape}: {fixed}", wire.name());
         }
     }
@@ -154,7 +158,7 @@ fn real_results_do_not_give_way_to_placeholders_where_ids_repeat() {
 #[test]
 fn an_answer_belongs_to_the_nearest_of_two_calls_of_one_id() {
     let document = body("openai-chat", "u a[X] a[X Y] r[Y] r[X]");
-    let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &document);
+    let fixed = fixed(Format::OpenaiChat, Profile::OpenaiChat, &document);
     let placeholder = fixed.find("[foxwedge]").expect("the first call has no answer");
     assert!(placeholder < fixed.find("result of X").expect("the real answer stays"), "{fixed}");
 }
@@ -167,12 +171,12 @@ fn a_real_answer_takes_the_place_of_one_that_says_nothing() {
         )
     };
     for first in ["null", "\"\"", "[]"] {
-        let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &chat(first));
+        let fixed = fixed(Format::OpenaiChat, Profile::OpenaiChat, &chat(first));
         assert!(fixed.contains(r#""content":"real""#) && !fixed.contains("no output"), "{fixed}");
         assert_eq!(shape(&fixed), "u a[X] r[X]", "{fixed}");
     }
     let blocks = r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"X","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"X","content":""},{"type":"tool_result","tool_use_id":"X","content":"real"}]}]"#;
-    let fixed = fixed(Wire::Anthropic, Profile::Anthropic, blocks);
+    let fixed = fixed(Format::Anthropic, Profile::Anthropic, blocks);
     assert!(fixed.contains(r#""content":"real""#), "{fixed}");
     assert_eq!(shape(&fixed), "u a[X] r[X]", "{fixed}");
 }
@@ -182,17 +186,17 @@ fn what_vendors_took_is_left_alone() {
     let long = "c".repeat(51);
     let reused = "u a[x] r[x] a[x] r[x] a";
     let table = [
-        (Wire::Gemini, r#"{"contents":[{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}}]}],"systemInstruction":{"parts":[{"text":"x"}]}}"#.to_owned()),
-        (Wire::Anthropic, body("anthropic", reused)),
-        (Wire::Gemini, body("gemini", "u a[x] a[y] r[x y]")),
-        (Wire::OpenaiChat, r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"},"text":null}]}]}"#.to_owned()),
-        (Wire::Gemini, r#"{"contents":[{"role":"user","parts":[{"text":"q","functionCall":null,"functionResponse":null,"inlineData":null}]}]}"#.to_owned()),
-        (Wire::Bedrock, r#"{"messages":[{"role":"user","content":[{"text":"q","toolUse":null,"toolResult":null,"image":null}]}]}"#.to_owned()),
-        (Wire::OpenaiChat, body("openai-chat", &format!("u a[{long}] r[{long}] a"))),
-        (Wire::Anthropic, r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},{"type":"tool_use","id":"toolu_1","name":"f","input":{},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"1"}]},{"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{}},{"type":"text","text":"Done."}]},{"role":"user","content":"Thanks."}]"#.to_owned()),
+        (Format::Gemini, r#"{"contents":[{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}}]}],"systemInstruction":{"parts":[{"text":"x"}]}}"#.to_owned()),
+        (Format::Anthropic, body("anthropic", reused)),
+        (Format::Gemini, body("gemini", "u a[x] a[y] r[x y]")),
+        (Format::OpenaiChat, r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"},"text":null}]}]}"#.to_owned()),
+        (Format::Gemini, r#"{"contents":[{"role":"user","parts":[{"text":"q","functionCall":null,"functionResponse":null,"inlineData":null}]}]}"#.to_owned()),
+        (Format::Bedrock, r#"{"messages":[{"role":"user","content":[{"text":"q","toolUse":null,"toolResult":null,"image":null}]}]}"#.to_owned()),
+        (Format::OpenaiChat, body("openai-chat", &format!("u a[{long}] r[{long}] a"))),
+        (Format::Anthropic, r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},{"type":"tool_use","id":"toolu_1","name":"f","input":{},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"1"}]},{"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{}},{"type":"text","text":"Done."}]},{"role":"user","content":"Thanks."}]"#.to_owned()),
     ];
     for (wire, document) in table {
-        untouched(wire, Profile::of(wire), &document);
+        untouched(wire, Profile::for_format(wire), &document);
     }
 }
 
@@ -206,7 +210,7 @@ fn a_long_id_is_an_error_only_where_the_model_is_openais() {
     for (model, own) in
         [("gpt-5", true), ("o3-mini", true), ("openai/gpt-5", false), ("kimi-k3", false)]
     {
-        let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &request(model));
+        let fixed = fixed(Format::OpenaiChat, Profile::OpenaiChat, &request(model));
         assert_eq!(!fixed.contains(&format!("\"{long}\"")), own, "{model}");
     }
 }
@@ -214,27 +218,27 @@ fn a_long_id_is_an_error_only_where_the_model_is_openais() {
 #[test]
 fn a_history_never_ends_without_a_user_message() {
     let table = [
-        (Wire::OpenaiChat, r#"[{"role":"user"}]"#),
-        (Wire::OpenaiChat, r#"[{"role":"user","content":null}]"#),
-        (Wire::Gemini, r#"{"contents":[{}]}"#),
+        (Format::OpenaiChat, r#"[{"role":"user"}]"#),
+        (Format::OpenaiChat, r#"[{"role":"user","content":null}]"#),
+        (Format::Gemini, r#"{"contents":[{}]}"#),
         (
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
             r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":null}]}"#,
         ),
         (
-            Wire::Anthropic,
+            Format::Anthropic,
             r#"[{"role":"user","content":[]},{"role":"assistant","content":"Hello."}]"#,
         ),
         (
-            Wire::Anthropic,
+            Format::Anthropic,
             r#"[{"role":"user","content":[{"type":"text","text":""}]},{"role":"assistant","content":"Hello."}]"#,
         ),
     ];
     for (wire, document) in table {
-        let profile = Profile::of(wire);
+        let profile = Profile::for_format(wire);
         let report = checked(wire, profile, document);
         assert!(!report.is_clean(), "{document}");
-        let safe = |it: &foxwedge_core::Finding| it.fix.applicability == Applicability::Safe;
+        let safe = |it: &foxwedge_core::Finding| it.fix.applicability == FixApplicability::Safe;
         assert!(!report.findings.iter().any(safe), "{document}: {:?}", report.findings);
         assert_eq!(fixed(wire, profile, document), document);
     }
@@ -243,16 +247,16 @@ fn a_history_never_ends_without_a_user_message() {
 #[test]
 fn an_empty_history_is_called_one_unless_it_is_a_bare_list() {
     for (wire, document) in [
-        (Wire::Gemini, r#"{"contents":[]}"#),
-        (Wire::OpenaiResponses, r#"{"input":[]}"#),
-        (Wire::OpenaiChat, r#"{"messages":[]}"#),
+        (Format::Gemini, r#"{"contents":[]}"#),
+        (Format::OpenaiResponses, r#"{"input":[]}"#),
+        (Format::OpenaiChat, r#"{"messages":[]}"#),
     ] {
-        let report = checked(wire, Profile::of(wire), document);
+        let report = checked(wire, Profile::for_format(wire), document);
         assert_eq!(report.findings.iter().map(|it| it.rule.code).collect::<Vec<_>>(), [314]);
-        assert_eq!(fixed(wire, Profile::of(wire), document), document);
+        assert_eq!(fixed(wire, Profile::for_format(wire), document), document);
     }
     let found = detect("[]").expect("an empty list is a conversation without messages");
-    untouched(found.wire, Profile::of(found.wire), "[]");
+    untouched(found.wire, Profile::for_format(found.wire), "[]");
 }
 
 #[test]
@@ -286,7 +290,7 @@ fn mistral_refuses_what_its_own_package_refuses() {
         (call("", "{}"), None),
     ];
     for (document, expected) in table {
-        let report = checked(Wire::OpenaiChat, Profile::Mistral, &document);
+        let report = checked(Format::OpenaiChat, Profile::Mistral, &document);
         let first = report.findings.first().map(|finding| finding.rule.code);
         assert_eq!(first, expected, "{document}");
     }
@@ -295,13 +299,13 @@ fn mistral_refuses_what_its_own_package_refuses() {
 #[test]
 fn a_real_result_takes_the_place_of_a_placeholder_that_an_agent_wrote() {
     for words in foxwedge_testkit::PLACEHOLDERS {
-        for wire in Wire::ALL {
+        for wire in Format::ALL {
             let document = body(wire.name(), "u a[x] r[x] r[x] u");
             // The first result becomes the placeholder.
             let first = document.find("result of x").expect("a result");
             let end = first + document[first..].find('"').expect("the end of a string");
             let document = format!("{}{words}{}", &document[..first], &document[end..]);
-            let fixed = fixed(wire, Profile::of(wire), &document);
+            let fixed = fixed(wire, Profile::for_format(wire), &document);
             let real = document[end..].contains("result of x") && fixed.contains("result of x");
             assert!(real && !fixed.contains(words), "{} {words}: {fixed}", wire.name());
             assert!(!fixed.contains("[foxwedge]"), "{} {words}: {fixed}", wire.name());
@@ -326,16 +330,16 @@ fn two_calls_of_one_id_keep_both_real_results_behind_a_placeholder() {
         result("one"),
         result("two"),
     );
-    let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &document);
+    let fixed = fixed(Format::OpenaiChat, Profile::OpenaiChat, &document);
     assert!(!fixed.contains("aborted") && !fixed.contains("[foxwedge]"), "{fixed}");
     assert!(fixed.find("one") < fixed.find("two"), "{fixed}");
 }
 
 #[test]
 fn results_that_are_there_keep_their_order() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a[x y z] r[z x] u");
-        let fixed = fixed(wire, Profile::of(wire), &document);
+        let fixed = fixed(wire, Profile::for_format(wire), &document);
         let (z, x) = (fixed.find("result of z"), fixed.find("result of x"));
         assert!(z.is_some() && z < x, "{}: {fixed}", wire.name());
     }
@@ -349,23 +353,23 @@ fn calls_that_the_model_does_not_wait_for_and_outputs_by_name_are_left_alone() {
         r#"{"model":"gpt-5.4","input":[{"role":"user","content":"q"},{"type":"function_call_output","name":"notify","output":"done"},{"role":"user","content":"and?"}]}"#,
     ];
     for document in documents {
-        untouched(Wire::OpenaiResponses, Profile::OpenaiResponses, document);
+        untouched(Format::OpenaiResponses, Profile::OpenaiResponses, document);
     }
     let waits = documents[0].replace("true", "false");
-    let fixed = fixed(Wire::OpenaiResponses, Profile::OpenaiResponses, &waits);
+    let fixed = fixed(Format::OpenaiResponses, Profile::OpenaiResponses, &waits);
     assert!(fixed.contains("[foxwedge]"), "{fixed}");
 }
 
 #[test]
 fn nothing_is_said_for_the_user_before_thinking_that_goes_anyway() {
     let document = r#"[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"}]},{"role":"user","content":"q"}]"#;
-    let fixed = fixed(Wire::Anthropic, Profile::Anthropic, document);
+    let fixed = fixed(Format::Anthropic, Profile::Anthropic, document);
     assert_eq!(fixed, r#"[{"role":"user","content":"q"}]"#);
 }
 
 #[test]
 fn a_misplaced_real_result_takes_the_place_of_a_placeholder() {
     let document = r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}},{"type":"tool_result","tool_use_id":"x","content":"real"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"[Tool use interrupted]"}]}]"#;
-    let fixed = fixed(Wire::Anthropic, Profile::Anthropic, document);
+    let fixed = fixed(Format::Anthropic, Profile::Anthropic, document);
     assert!(!fixed.contains("[Tool use") && !fixed.contains("[foxwedge]"), "{fixed}");
 }

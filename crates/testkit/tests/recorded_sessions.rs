@@ -5,8 +5,8 @@ mod support;
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use foxwedge_core::{Policy, Question, Unanswered};
-use foxwedge_dialect::session::{Agent, Recognised, recognise, text};
+use foxwedge_core::{CheckOptions, Policy, UnansweredPolicy};
+use foxwedge_dialect::session::{AgentDetection, SessionAgent, detect_agent, readable_text};
 use foxwedge_testkit::laws::{
     Case, Tally,
     session::{Seen, case, every_cut, judge, see},
@@ -84,23 +84,23 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn agent_of(name: &str, bytes: &[u8]) -> Agent {
-    let text = text(bytes).expect("it is small enough");
-    match recognise(text.as_str()) {
-        Recognised::Yes(agent) => agent,
+fn agent_of(name: &str, bytes: &[u8]) -> SessionAgent {
+    let text = readable_text(bytes).expect("it is small enough");
+    match detect_agent(text.as_str()) {
+        AgentDetection::Known(agent) => agent,
         other => panic!("{name}: {other:?}"),
     }
 }
 
-fn asked(agent: Agent, unanswered: Unanswered) -> Case {
-    case(1, agent, Policy { unanswered, bold: true, ..Policy::default() }, 0)
+fn asked(agent: SessionAgent, unanswered: UnansweredPolicy) -> Case {
+    case(1, agent, Policy { unanswered, allow_unsafe: true, ..Policy::default() }, 0)
 }
 
-fn question(agent: Agent) -> Question {
-    asked(agent, Unanswered::Answer).question()
+fn question(agent: SessionAgent) -> CheckOptions {
+    asked(agent, UnansweredPolicy::Answer).question()
 }
 
-fn seen(name: &str, agent: Agent, bytes: &[u8]) -> Seen {
+fn seen(name: &str, agent: SessionAgent, bytes: &[u8]) -> Seen {
     see(agent, &question(agent), bytes).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -110,7 +110,7 @@ fn codes(seen: &Seen) -> Vec<u16> {
 
 /// All laws hold for a file under every policy: sound for engine and oracle, nothing lost,
 /// nothing else touched.
-fn lawful(name: &str, agent: Agent, bytes: &[u8]) {
+fn lawful(name: &str, agent: SessionAgent, bytes: &[u8]) {
     for unanswered in WAYS {
         let verdict = judge(&asked(agent, unanswered), agent, bytes, &mut Tally::default());
         assert_eq!(verdict, Ok(()), "{name} under {}", unanswered.name());
@@ -150,11 +150,11 @@ fn open_but_answered(seen: &Seen, bytes: &[u8]) -> Vec<String> {
 fn recorded_files_of_claude_code_break_what_they_should_and_are_repaired() {
     for (name, expected) in CLAUDE_CODE {
         let bytes = fixture(&format!("claude-code/{name}.jsonl"));
-        assert_eq!(agent_of(name, &bytes), Agent::ClaudeCode, "{name}");
-        let seen = seen(name, Agent::ClaudeCode, &bytes);
+        assert_eq!(agent_of(name, &bytes), SessionAgent::ClaudeCode, "{name}");
+        let seen = seen(name, SessionAgent::ClaudeCode, &bytes);
         assert_eq!(codes(&seen), expected, "{name}");
         assert_eq!(open_but_answered(&seen, &bytes), Vec::<String>::new(), "{name}");
-        lawful(name, Agent::ClaudeCode, &bytes);
+        lawful(name, SessionAgent::ClaudeCode, &bytes);
     }
 }
 
@@ -183,7 +183,7 @@ fn a_rollout_of_codex_after_a_kill_is_repaired() {
     let agent = agent_of(name, &bytes);
     let seen = seen(name, agent, &bytes);
     // A long message of the developer was cut out of the fixture, and says nothing any more.
-    assert_eq!((agent, codes(&seen)), (Agent::Codex, vec![301, 101]));
+    assert_eq!((agent, codes(&seen)), (SessionAgent::Codex, vec![301, 101]));
     assert_eq!(open_but_answered(&seen, &bytes), Vec::<String>::new());
     lawful(name, agent, &bytes);
 }
@@ -218,7 +218,7 @@ fn every_beginning_of_every_file_can_be_read_and_repaired() {
 fn beginnings(name: &str, step: usize) {
     let bytes = fixture(name);
     let agent = agent_of(name, &bytes);
-    let verdict = every_cut(&asked(agent, Unanswered::Answer), agent, &bytes, step);
+    let verdict = every_cut(&asked(agent, UnansweredPolicy::Answer), agent, &bytes, step);
     assert_eq!(verdict, Ok(()), "{name}");
 }
 

@@ -2,8 +2,8 @@
 
 mod support;
 
-use foxwedge_core::{Policy, Profile, Tail, Unanswered, Wire};
-use foxwedge_dialect::session::Agent;
+use foxwedge_core::{Format, Policy, Profile, TailPolicy, UnansweredPolicy};
+use foxwedge_dialect::session::SessionAgent;
 use foxwedge_testkit::laws::session::{case, see};
 use serde_json::{Value, json};
 use support::{asked, bold, fixed, mended, report};
@@ -28,7 +28,7 @@ fn user(text: &str) -> Value {
 #[test]
 fn a_stale_answer_became_the_answer_of_a_later_call_with_the_same_id() {
     let document = chat(json!([user("a"), answer("x", "OLD"), user("b"), call("x"), user("c")]));
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     let list = fixed.list();
     assert_eq!(list[1]["role"], "user", "the old answer is told as text: {}", fixed.text);
     assert!(list[4]["content"].as_str().is_some_and(|text| text.contains("[foxwedge]")));
@@ -45,7 +45,7 @@ fn a_surplus_answer_was_a_duplicate_although_the_next_call_had_its_id() {
         call("x"),
         user("b")
     ]));
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     let list = fixed.list();
     assert_eq!((&list[2]["content"], &list[4]["content"]), (&json!("1"), &json!("2")));
     assert!(!fixed.text.contains("[foxwedge]"), "{}", fixed.text);
@@ -64,7 +64,7 @@ fn gemini_answers_without_ids_were_not_recovered_when_they_stood_apart() {
         json!([go(), model(json!([{"functionCall": {"name": "f", "args": {}}}, told])), go()]),
     ];
     for history in histories {
-        let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &history.to_string());
+        let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &history.to_string());
         assert!(!fixed.text.contains("[foxwedge]"), "the real answer is used: {}", fixed.text);
         assert!(fixed.text.contains("REAL"));
     }
@@ -81,19 +81,19 @@ fn a_gemini_answer_of_another_tool_was_renamed_into_the_answer_of_this_one() {
             {"functionResponse": {"name": "delete", "response": {"output": "gone"}}}]},
         {"role": "user", "parts": [{"text": "and now?"}]}
     ]);
-    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &history.to_string());
+    let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &history.to_string());
     assert!(fixed.text.contains("[foxwedge] Answer to tool call delete"), "{}", fixed.text);
 }
 
 #[test]
 fn a_quote_behind_a_running_turn_killed_its_open_call() {
-    let policy = Policy { tail: Tail::Pending, ..Policy::default() };
+    let policy = Policy { tail: TailPolicy::Pending, ..Policy::default() };
     let turn = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "a", "type": "function", "function": {"name": "bash", "arguments": "{}"}},
         {"id": "b", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]});
     for extra in [answer("a", "other"), answer("zz", "stray")] {
         let document = chat(json!([user("go"), turn, answer("a", "done"), extra]));
-        let fixed = mended(Wire::OpenaiChat, &asked(Profile::OpenaiChat, policy), &document);
+        let fixed = mended(Format::OpenaiChat, &asked(Profile::OpenaiChat, policy), &document);
         let list = fixed.list();
         assert!(!fixed.text.contains("Interrupted"), "`b` is still running: {}", fixed.text);
         assert_eq!(list.last().map(|last| &last["role"]), Some(&json!("tool")), "{}", fixed.text);
@@ -107,14 +107,14 @@ fn a_quote_behind_a_running_turn_killed_its_open_call() {
             {"type": "tool_result", "tool_use_id": "a", "content": "done"},
             {"type": "tool_result", "tool_use_id": "zz", "content": "stray"}]}
     ]);
-    let fixed = mended(Wire::Anthropic, &asked(Profile::Anthropic, policy), &blocks.to_string());
+    let fixed = mended(Format::Anthropic, &asked(Profile::Anthropic, policy), &blocks.to_string());
     assert!(!fixed.text.contains("Interrupted") && fixed.text.contains("stray"), "{}", fixed.text);
 }
 
 #[test]
 fn a_call_without_an_id_and_its_answer_were_not_joined() {
     let document = chat(json!([user("a"), call(""), answer("abc", "REAL"), user("b")]));
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     assert!(!fixed.text.contains("[foxwedge]"), "{}", fixed.text);
     let list = fixed.list();
     assert_eq!(list[1]["tool_calls"][0]["id"], list[2]["tool_call_id"]);
@@ -125,7 +125,7 @@ fn a_message_with_its_words_in_an_unknown_field_was_thrown_away() {
     let request = json!({"model": "m", "messages": [
         user("x"), {"role": "assistant", "content": "k"}, {"role": "user", "content": null, "text": "IMPORTANT"}]});
     let plain = asked(Profile::OpenaiChat, Policy::default());
-    let fixed = fixed(Wire::OpenaiChat, &plain, &request.to_string());
+    let fixed = fixed(Format::OpenaiChat, &plain, &request.to_string());
     assert!(fixed.text.contains("IMPORTANT"), "{}", fixed.text);
     assert_eq!(fixed.codes(), [301], "it is found all the same");
 }
@@ -134,7 +134,7 @@ fn a_message_with_its_words_in_an_unknown_field_was_thrown_away() {
 fn an_orphan_with_its_content_in_an_unknown_field_was_thrown_away() {
     let history = json!([{"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "q", "output": "REALANSWER"}, {"type": "text", "text": "go"}]}]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &history.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &history.to_string());
     assert!(fixed.text.contains("REALANSWER"), "{}", fixed.text);
 }
 
@@ -142,7 +142,7 @@ fn an_orphan_with_its_content_in_an_unknown_field_was_thrown_away() {
 fn a_request_of_nothing_but_empty_messages_was_emptied() {
     let request = json!({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [
         {"role": "user", "content": [{"type": "text", "text": ""}, {"type": "text", "text": ""}]}]});
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &request.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &request.to_string());
     assert_eq!(fixed.list().len(), 1);
 }
 
@@ -150,7 +150,7 @@ fn a_request_of_nothing_but_empty_messages_was_emptied() {
 fn joining_a_refusal_and_a_call_left_no_content_beside_the_call() {
     let request = json!({"messages": [
         {"role": "assistant", "refusal": "no"}, {"role": "assistant", "tool_calls": [{}]}]});
-    mended(Wire::OpenaiChat, &bold(Profile::Strict), &request.to_string());
+    mended(Format::OpenaiChat, &bold(Profile::Strict), &request.to_string());
 }
 
 #[test]
@@ -166,14 +166,18 @@ fn signed_thinking_was_lost_because_text_stood_between_its_calls() {
             {"type": "tool_result", "tool_use_id": "a", "content": "1"},
             {"type": "tool_result", "tool_use_id": "b", "content": "2"}]}
     ]);
-    let found = report(Wire::Anthropic, &bold(Profile::Anthropic), &history.to_string());
+    let found = report(Format::Anthropic, &bold(Profile::Anthropic), &history.to_string());
     assert!(found.is_clean(), "{found:?}");
 }
 
 #[test]
 fn a_field_of_a_request_that_stands_there_twice_was_read_one_way_and_repaired_another() {
     let document = r#"{"toolConfig":{"tools":[]},"messages":[],"toolConfig":null}"#;
-    let error = foxwedge_dialect::read(document, Wire::Bedrock, foxwedge_dialect::Want::default());
+    let error = foxwedge_dialect::read(
+        document,
+        Format::Bedrock,
+        foxwedge_dialect::OutlineOptions::default(),
+    );
     let error = error.expect_err("which one counts would depend on the reader");
     assert_eq!(error.to_string(), "the field `toolConfig` stands there twice");
 }
@@ -183,7 +187,7 @@ fn a_part_of_an_unknown_type_was_taken_out_of_its_result() {
     let result = json!({"role": "tool", "tool_call_id": "x", "content": [
         {"type": "tomorrow", "text": "REAL"}]});
     let document = chat(json!([user("go"), call("x"), result, answer("y", "stray")]));
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     assert_eq!(fixed.list()[2]["content"][0]["text"], "REAL", "{}", fixed.text);
 }
 
@@ -194,7 +198,7 @@ fn only_media_leaves_a_result_and_what_says_nothing_does_not_stay_alone() {
         {"type": "tomorrow", "text": "REAL"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]});
     let document = chat(json!([user("go"), call("x"), result]));
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     let list = fixed.list();
     assert_eq!(list[2]["content"][0]["text"], "REAL", "{}", fixed.text);
     assert_eq!(list[3]["content"][1]["type"], "image_url", "{}", fixed.text);
@@ -206,11 +210,12 @@ fn a_history_of_which_nothing_could_stay_was_emptied() {
         {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}]}]);
     let thought = json!({"input": [{"type": "reasoning", "id": "rs_1", "summary": []}]});
     let open = chat(json!([call("x")]));
-    let dropping = Policy { unanswered: Unanswered::DropTurn, bold: true, ..Policy::default() };
+    let dropping =
+        Policy { unanswered: UnansweredPolicy::DropTurn, allow_unsafe: true, ..Policy::default() };
     let cases = [
-        (Wire::Anthropic, bold(Profile::Anthropic), search.to_string()),
-        (Wire::OpenaiResponses, bold(Profile::OpenaiResponses), thought.to_string()),
-        (Wire::OpenaiChat, asked(Profile::OpenaiChat, dropping), open),
+        (Format::Anthropic, bold(Profile::Anthropic), search.to_string()),
+        (Format::OpenaiResponses, bold(Profile::OpenaiResponses), thought.to_string()),
+        (Format::OpenaiChat, asked(Profile::OpenaiChat, dropping), open),
     ];
     for (wire, question, document) in cases {
         let fixed = mended(wire, &question, &document);
@@ -227,7 +232,7 @@ fn media_beside_the_words_of_a_placeholder_was_thrown_away() {
             "response": {"error": "[Tool execution was interrupted]"},
             "parts": [{"inlineData": {"mimeType": "image/png", "data": "SHOWN"}}, null]}}]}
     ]);
-    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &history.to_string());
+    let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &history.to_string());
     assert!(fixed.text.contains("SHOWN"), "{}", fixed.text);
 }
 
@@ -239,7 +244,7 @@ fn what_a_command_printed_was_taken_for_a_placeholder() {
             {"stdout": "aborted", "stderr": "", "outcome": {"type": "exit", "exit_code": 3}}]}
     ]);
     let fixed =
-        mended(Wire::OpenaiResponses, &bold(Profile::OpenaiResponses), &history.to_string());
+        mended(Format::OpenaiResponses, &bold(Profile::OpenaiResponses), &history.to_string());
     assert!(fixed.text.contains("aborted"), "{}", fixed.text);
 }
 
@@ -255,7 +260,7 @@ fn a_result_of_white_space_kept_the_real_one_from_its_call() {
         result(" "),
         result("REAL")
     ]);
-    let fixed = mended(Wire::Bedrock, &bold(Profile::Bedrock), &history.to_string());
+    let fixed = mended(Format::Bedrock, &bold(Profile::Bedrock), &history.to_string());
     let told = &fixed.list()[2]["content"][0]["toolResult"]["content"][0]["text"];
     assert_eq!(told, "REAL", "{}", fixed.text);
 }
@@ -274,7 +279,7 @@ fn a_gemini_result_that_names_its_tool_went_to_another_call_of_its_id() {
             {"functionResponse": {"id": "c", "name": "read", "response": {"output": "1"}}},
             {"functionResponse": {"name": "read", "response": {"output": "2"}}}]}
     ]);
-    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &history.to_string());
+    let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &history.to_string());
     let told = &fixed.list()[3]["parts"][0]["functionResponse"];
     assert_eq!((&told["name"], &told["response"]["output"]), (&json!("read"), &json!("1")));
 }
@@ -284,7 +289,7 @@ fn half_a_character_stayed_in_arguments_that_were_wrapped() {
     let document = r#"[{"role":"user","content":[{"text":"go"}]},
         {"role":"assistant","content":[{"toolUse":{"toolUseId":"t","name":"f","input":["\ud83d"]}}]},
         {"role":"user","content":[{"toolResult":{"toolUseId":"t","content":[{"text":"1"}]}}]}]"#;
-    let fixed = mended(Wire::Bedrock, &bold(Profile::Bedrock), document);
+    let fixed = mended(Format::Bedrock, &bold(Profile::Bedrock), document);
     assert!(!fixed.text.contains("ud83d"), "{}", fixed.text);
 }
 
@@ -293,15 +298,16 @@ fn a_block_whose_type_is_spelled_with_escapes_was_not_recognised() {
     let document = r#"[{"role":"user","content":"go"},{"role":"assistant","content":[
         {"type":"tool_u\u0073e","id":"t","name":"f","input":{}}]}]"#;
     let found = foxwedge_dialect::detect(document).map(|found| found.wire);
-    assert_eq!(found, Some(Wire::Anthropic));
+    assert_eq!(found, Some(Format::Anthropic));
 }
 
 /// A file of Claude Code after a repair under the default policy, and what is still found in it.
 fn repaired_session(records: &[Value]) -> (String, Vec<u16>) {
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
-    let question = case(1, Agent::ClaudeCode, Policy::default(), 0).question();
-    let seen = see(Agent::ClaudeCode, &question, lines.as_bytes()).expect("it can be read");
-    let again = see(Agent::ClaudeCode, &question, &seen.fixed).expect("it can be read again");
+    let question = case(1, SessionAgent::ClaudeCode, Policy::default(), 0).question();
+    let seen = see(SessionAgent::ClaudeCode, &question, lines.as_bytes()).expect("it can be read");
+    let again =
+        see(SessionAgent::ClaudeCode, &question, &seen.fixed).expect("it can be read again");
     let left = again.report.findings.iter().map(|finding| finding.rule.code).collect();
     (String::from_utf8_lossy(&seen.fixed).into_owned(), left)
 }

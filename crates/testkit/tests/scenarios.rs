@@ -3,7 +3,7 @@
 
 mod support;
 
-use foxwedge_core::{Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, TailPolicy, UnansweredPolicy};
 use foxwedge_testkit::body;
 use serde_json::{Value, json};
 use support::{asked, bold, codes, fixed, ids, judged, list, mended, passes, report, shape, way};
@@ -32,17 +32,17 @@ fn crashed_chat() -> Value {
 
 #[test]
 fn seed_000_a_session_that_crashed_while_a_tool_ran() {
-    for (wire, input) in [(Wire::Anthropic, crashed()), (Wire::OpenaiChat, crashed_chat())] {
-        let profile = Profile::of(wire);
+    for (wire, input) in [(Format::Anthropic, crashed()), (Format::OpenaiChat, crashed_chat())] {
+        let profile = Profile::for_format(wire);
         let found = report(wire, &bold(profile), &input.to_string());
         assert_eq!(codes(&found), [101]);
         assert_eq!(
-            (found.findings[0].at.message, found.findings[0].ids[0].as_str()),
+            (found.findings[0].location.message, found.findings[0].ids[0].as_str()),
             (3, "toolu_002")
         );
         // Dropping gives exactly what the seed prints: messages one to three, untouched.
         let printed = Value::Array(list(&input)[..3].to_vec()).to_string();
-        let drop = mended(wire, &way(profile, Unanswered::DropTurn), &input.to_string());
+        let drop = mended(wire, &way(profile, UnansweredPolicy::DropTurn), &input.to_string());
         assert_eq!(drop.text, printed);
         // Answering keeps the call and says that it may have run.
         let answer = mended(wire, &bold(profile), &input.to_string());
@@ -53,14 +53,14 @@ fn seed_000_a_session_that_crashed_while_a_tool_ran() {
 
 #[test]
 fn seed_000_the_table_of_edge_cases() {
-    for wire in Wire::ALL {
-        let profile = Profile::of(wire);
+    for wire in Format::ALL {
+        let profile = Profile::for_format(wire);
         passes("no messages", wire, profile, "[]");
         passes("no calls", wire, profile, &body(wire.name(), "u a u"));
         passes("all answered", wire, profile, &body(wire.name(), "u a[x] r[x] a"));
         // One open call of several, or text beside it: the whole message goes.
         for history in ["u a[x y] r[x]", "u a\"words\"[x]", "u a\"words\"[x y] r[y]"] {
-            let drop = way(profile, Unanswered::DropTurn);
+            let drop = way(profile, UnansweredPolicy::DropTurn);
             let fixed = mended(wire, &drop, &body(wire.name(), history));
             assert_eq!(shape(&fixed.list()), "u", "{} {history}", wire.name());
         }
@@ -79,9 +79,9 @@ fn seed_001_scenario_1_a_complete_pair_passes() {
         {"role": "tool", "tool_call_id": "tool_1", "content": "..."}
     ])
     .to_string();
-    passes("scenario 1", Wire::OpenaiChat, Profile::OpenaiChat, &chat);
+    passes("scenario 1", Format::OpenaiChat, Profile::OpenaiChat, &chat);
     // The pair is complete; Anthropic only misses the user's first word, which the excerpt cut.
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &anthropic);
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &anthropic);
     assert_eq!(fixed.codes(), [401]);
     assert_eq!(shape(&fixed.list()), "u a[tool_1] r[tool_1]");
 }
@@ -96,9 +96,9 @@ fn seed_001_scenario_2_a_result_whose_call_was_compacted_away() {
         {"role": "user", "content": "Previous conversation..."},
         {"role": "tool", "tool_call_id": "tool_1", "content": "..."}
     ]);
-    let drop = Policy { orphans: Orphans::Drop, ..Policy::default() };
-    for (wire, input) in [(Wire::Anthropic, anthropic), (Wire::OpenaiChat, chat)] {
-        let question = asked(Profile::of(wire), drop);
+    let drop = Policy { orphans: OrphanPolicy::Drop, ..Policy::default() };
+    for (wire, input) in [(Format::Anthropic, anthropic), (Format::OpenaiChat, chat)] {
+        let question = asked(Profile::for_format(wire), drop);
         let fixed = mended(wire, &question, &input.to_string());
         let printed = json!([{"role": "user", "content": "Previous conversation..."}]);
         assert_eq!(fixed.text, printed.to_string());
@@ -135,20 +135,20 @@ fn seed_004_rules_one_to_three_valid_and_invalid() {
     ];
     for profile in [Profile::Deepseek, Profile::OpenaiChat] {
         for document in &valid {
-            passes("valid", Wire::OpenaiChat, profile, &document.to_string());
+            passes("valid", Format::OpenaiChat, profile, &document.to_string());
         }
         for (document, code, answered, dropped) in &invalid {
             let text = document.to_string();
-            assert_eq!(codes(&report(Wire::OpenaiChat, &bold(profile), &text)), [*code]);
-            let fixed = mended(Wire::OpenaiChat, &bold(profile), &text);
+            assert_eq!(codes(&report(Format::OpenaiChat, &bold(profile), &text)), [*code]);
+            let fixed = mended(Format::OpenaiChat, &bold(profile), &text);
             assert_eq!(shape(&fixed.list()), *answered);
-            let drop = way(profile, Unanswered::DropTurn);
-            assert_eq!(shape(&mended(Wire::OpenaiChat, &drop, &text).list()), *dropped);
+            let drop = way(profile, UnansweredPolicy::DropTurn);
+            assert_eq!(shape(&mended(Format::OpenaiChat, &drop, &text).list()), *dropped);
         }
         // Under orphans = drop, exactly what the seed's second pass leaves.
-        let drop = Policy { orphans: Orphans::Drop, ..Policy::default() };
+        let drop = Policy { orphans: OrphanPolicy::Drop, ..Policy::default() };
         let text = invalid[2].0.to_string();
-        let fixed = mended(Wire::OpenaiChat, &asked(profile, drop), &text);
+        let fixed = mended(Format::OpenaiChat, &asked(profile, drop), &text);
         assert_eq!(fixed.text, json!([user]).to_string());
     }
 }
@@ -162,15 +162,15 @@ enum Ask {
 }
 
 impl Ask {
-    fn question(&self, profile: Profile) -> foxwedge_core::Question {
-        let policy = Policy { bold: true, ..Policy::default() };
+    fn question(&self, profile: Profile) -> foxwedge_core::CheckOptions {
+        let policy = Policy { allow_unsafe: true, ..Policy::default() };
         asked(
             profile,
             match self {
                 Ask::Default => policy,
-                Ask::Pending => Policy { tail: Tail::Pending, ..policy },
-                Ask::DropTurn => Policy { unanswered: Unanswered::DropTurn, ..policy },
-                Ask::DropOrphans => Policy { orphans: Orphans::Drop, ..policy },
+                Ask::Pending => Policy { tail: TailPolicy::Pending, ..policy },
+                Ask::DropTurn => Policy { unanswered: UnansweredPolicy::DropTurn, ..policy },
+                Ask::DropOrphans => Policy { orphans: OrphanPolicy::Drop, ..policy },
             },
         )
     }
@@ -354,10 +354,10 @@ fn reported_failures_of_other_systems_come_out_whole() {
     for (thread, profiles, history, ask, expected) in table {
         for &profile in *profiles {
             let wire = match profile {
-                OpenaiResponses => Wire::OpenaiResponses,
-                Anthropic => Wire::Anthropic,
-                Gemini => Wire::Gemini,
-                _ => Wire::OpenaiChat,
+                OpenaiResponses => Format::OpenaiResponses,
+                Anthropic => Format::Anthropic,
+                Gemini => Format::Gemini,
+                _ => Format::OpenaiChat,
             };
             let question = ask.question(profile);
             let document = body(wire.name(), history);
@@ -374,7 +374,7 @@ fn reported_failures_with_ids_come_out_paired() {
     let table = ["x x", "a.b a:b a_b", "call|1 call|2", long.as_str()];
     for names in table {
         for profile in Profile::ALL {
-            for wire in Wire::ALL {
+            for wire in Format::ALL {
                 let document = body(wire.name(), &format!("u a[{names}] r[{names}] u"));
                 let fixed = fixed(wire, &bold(profile), &document);
                 let left = judged(wire, &bold(profile), &fixed.text);

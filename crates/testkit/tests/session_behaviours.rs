@@ -7,10 +7,10 @@ mod sessions;
 #[path = "session_behaviours/defects.rs"]
 mod defects;
 
-use foxwedge_core::{Unanswered, chain::Standing};
+use foxwedge_core::{UnansweredPolicy, chain::ChainStatus};
 use foxwedge_dialect::{
-    session::{Agent, read, text},
-    want,
+    outline_options,
+    session::{SessionAgent, read, readable_text},
 };
 use foxwedge_testkit::{plain_walk, session_view};
 use sessions::{CANCELLED, LINKED, broken, file, line, mended, seen, under};
@@ -75,10 +75,10 @@ fn b0_3_answers_that_are_siblings_are_all_on_the_path() {
             let seen = seen(agent, &bytes);
             assert_eq!(shape(&seen.history), "u a[x y z] r[x y z] a", "{} {script}", agent.name());
             // Claude Code looks beside the path by itself, Neovate does not.
-            assert_eq!(broken(&seen).contains(&702), agent == Agent::Neovate, "{script}");
-            let (tells, fixed) = mended(agent, Unanswered::Answer, &bytes);
+            assert_eq!(broken(&seen).contains(&702), agent == SessionAgent::Neovate, "{script}");
+            let (tells, fixed) = mended(agent, UnansweredPolicy::Answer, &bytes);
             assert_eq!(tells, "u a[x y z] r[x y z] a", "{} {script}", agent.name());
-            if agent == Agent::Neovate {
+            if agent == SessionAgent::Neovate {
                 let walk = plain_walk(agent.name(), &fixed).expect("its records are linked");
                 assert_eq!(walk, [0, 1, 2, 3, 4, 5], "{script}");
             }
@@ -111,7 +111,7 @@ fn b0_4_after_a_repair_every_call_is_answered_for_every_subset_of_answers() {
     }
 }
 
-fn subset(agent: Agent, script: &str, real: &[&str]) {
+fn subset(agent: SessionAgent, script: &str, real: &[&str]) {
     let bytes = file(agent, script);
     for unanswered in WAYS {
         let (tells, fixed) = mended(agent, unanswered, &bytes);
@@ -124,10 +124,10 @@ fn subset(agent: Agent, script: &str, real: &[&str]) {
         kept.sort_unstable();
         assert_eq!(calls, kept, "{} {} {script}\n{tells}", agent.name(), unanswered.name());
         let expected: Vec<&str> = match unanswered {
-            Unanswered::Answer => vec!["w", "x", "y", "z"],
-            Unanswered::DropCall => real.to_vec(),
-            Unanswered::DropTurn if real.len() == 4 => vec!["w", "x", "y", "z"],
-            Unanswered::DropTurn => Vec::new(),
+            UnansweredPolicy::Answer => vec!["w", "x", "y", "z"],
+            UnansweredPolicy::DropCall => real.to_vec(),
+            UnansweredPolicy::DropTurn if real.len() == 4 => vec!["w", "x", "y", "z"],
+            UnansweredPolicy::DropTurn => Vec::new(),
         };
         assert_eq!(calls, expected, "{} {} {script}", agent.name(), unanswered.name());
         // A placeholder stands only where there was nothing.
@@ -144,10 +144,10 @@ fn subset(agent: Agent, script: &str, real: &[&str]) {
 fn b0_5_the_policy_decides_what_becomes_of_an_open_turn() {
     let script = "1<- u; 2<1 a\"so\"[x y]; 3<2 r[x]; 4<3 u";
     let table = [
-        (Unanswered::Answer, "u a+a[x y] r[x y~]+u"),
+        (UnansweredPolicy::Answer, "u a+a[x y] r[x y~]+u"),
         // The message goes with its text and with the answer it had.
-        (Unanswered::DropTurn, "u"),
-        (Unanswered::DropCall, "u a+a[x] r[x]+u"),
+        (UnansweredPolicy::DropTurn, "u"),
+        (UnansweredPolicy::DropCall, "u a+a[x] r[x]+u"),
     ];
     for agent in LINKED {
         for (unanswered, tells) in table {
@@ -171,7 +171,7 @@ fn b0_6_open_calls_are_there_before_a_repair_and_answered_in_their_order_by_it()
             .map(String::as_str)
             .collect();
         assert_eq!(open, ["x", "z"], "{}", agent.name());
-        let (tells, fixed) = mended(agent, Unanswered::Answer, &bytes);
+        let (tells, fixed) = mended(agent, UnansweredPolicy::Answer, &bytes);
         let answers: Vec<&str> = tells.split("r[").nth(1).unwrap_or("").split([' ', ']']).collect();
         let invented: Vec<&&str> = answers.iter().filter(|id| id.ends_with('~')).collect();
         assert_eq!(invented, [&"x~", &"z~"], "{} {tells}", agent.name());
@@ -186,12 +186,12 @@ fn b0_6_open_calls_are_there_before_a_repair_and_answered_in_their_order_by_it()
 fn b0_7_a_second_repair_adds_nothing() {
     for agent in LINKED {
         let bytes = file(agent, "1<- u; 2<1 a[x y]; 3<2 r[x]");
-        let (_, fixed) = mended(agent, Unanswered::Answer, &bytes);
+        let (_, fixed) = mended(agent, UnansweredPolicy::Answer, &bytes);
         // What a cancel does at the end of a run, once more.
         let twice = seen(agent, &fixed);
         assert!(twice.untouched && twice.fixed == fixed, "{}", agent.name());
         let answers = String::from_utf8_lossy(&fixed).matches("[foxwedge] ").count();
-        let each = if agent == Agent::ClaudeCode { 2 } else { 1 };
+        let each = if agent == SessionAgent::ClaudeCode { 2 } else { 1 };
         assert_eq!(answers, each, "one answer, told as often as the agent tells it");
     }
 }
@@ -205,7 +205,7 @@ fn b0_8_a_real_answer_wins_over_a_placeholder() {
     ];
     for agent in LINKED {
         for script in table {
-            let (tells, fixed) = mended(agent, Unanswered::Answer, &file(agent, script));
+            let (tells, fixed) = mended(agent, UnansweredPolicy::Answer, &file(agent, script));
             assert_eq!(tells, "u a[x] r[x]+u", "{} {script}", agent.name());
             let told = session_view(agent.name(), &fixed).messages;
             let told = serde_json::Value::Array(told).to_string();
@@ -235,7 +235,7 @@ fn b0_9_a_torn_line_is_named_and_the_rest_is_read() {
             let named = named.map(|finding| finding.message.clone()).unwrap_or_default();
             assert!(named.contains(&format!("line {torn}")), "{} {named}", agent.name());
             assert_eq!(shape(&seen.history), tells, "{}", agent.name());
-            let (after, fixed) = mended(agent, Unanswered::Answer, &bytes);
+            let (after, fixed) = mended(agent, UnansweredPolicy::Answer, &bytes);
             assert_eq!(after, tells, "{}", agent.name());
             // The next record starts on a line of its own.
             assert_eq!(fixed.last(), Some(&b'\n'), "{}", agent.name());
@@ -247,7 +247,7 @@ fn b0_9_a_torn_line_is_named_and_the_rest_is_read() {
 fn b0_10_records_that_nobody_knows_stay_byte_for_byte_and_nothing_hangs_on_them() {
     for agent in LINKED {
         let bytes = file(agent, "line; 1<- u; line; 2<1 a[x y]; line; 3<2 r[x]; line; line");
-        let (tells, fixed) = mended(agent, Unanswered::Answer, &bytes);
+        let (tells, fixed) = mended(agent, UnansweredPolicy::Answer, &bytes);
         assert_eq!(tells, "u a[x y] r[x y~]", "{}", agent.name());
         let text = String::from_utf8_lossy(&fixed);
         let unknown = line(agent, "line");
@@ -264,12 +264,15 @@ fn b0_10_records_that_nobody_knows_stay_byte_for_byte_and_nothing_hangs_on_them(
 
 #[test]
 fn b0_11_answers_as_old_versions_wrote_them_count() {
-    let bytes = file(Agent::Neovate, "1<- u; 2<1 a[x y]; 3<2 l[x y]; 4<3 a");
-    let seen = seen(Agent::Neovate, &bytes);
+    let bytes = file(SessionAgent::Neovate, "1<- u; 2<1 a[x y]; 3<2 l[x y]; 4<3 a");
+    let seen = seen(SessionAgent::Neovate, &bytes);
     assert_eq!(shape(&seen.history), "u a[x y] r[x y] a");
     assert!(seen.untouched && seen.fixed == bytes);
-    let half = file(Agent::Neovate, "1<- u; 2<1 a[x y]; 3<2 l[x]; 4<3 a");
-    assert_eq!(mended(Agent::Neovate, Unanswered::Answer, &half).0, "u a[x y] r[x y~] a");
+    let half = file(SessionAgent::Neovate, "1<- u; 2<1 a[x y]; 3<2 l[x]; 4<3 a");
+    assert_eq!(
+        mended(SessionAgent::Neovate, UnansweredPolicy::Answer, &half).0,
+        "u a[x y] r[x y~] a"
+    );
 }
 
 #[test]
@@ -289,10 +292,11 @@ fn b0_12_reading_changes_nothing_and_a_repair_says_what_it_did() {
 fn b0_13_a_repaired_file_and_its_copies_tell_the_same() {
     for agent in LINKED {
         let script = "1<- u; 2<1 a[x y]; 3<2 r[x]; 4<2 r[y]; 5<1 a; 6<4 a[z]";
-        let (tells, fixed) = mended(agent, Unanswered::Answer, &file(agent, script));
+        let (tells, fixed) = mended(agent, UnansweredPolicy::Answer, &file(agent, script));
         assert_eq!(tells, "u a[x y] r[x y] a[z] r[z~]", "{}", agent.name());
-        let source = text(&fixed).expect("it is small enough");
-        let session = read(&source, agent, want(agent.profile())).expect("it can be read");
+        let source = readable_text(&fixed).expect("it is small enough");
+        let session =
+            read(&source, agent, outline_options(agent.profile())).expect("it can be read");
         let mut copy = Vec::new();
         session.fork("0badcafe").write_to(&mut copy).expect("memory takes everything");
         assert_ne!(copy, fixed, "{}", agent.name());
@@ -307,13 +311,17 @@ fn b0_14_what_is_left_out_is_listed_with_its_ids() {
     for agent in LINKED {
         let script = "1<- u; 2<1 a; 3<2 u; 4<3 a[x]; 5<2 u; 5<2 u; 6<5 th; 7<6 u; line";
         let bytes = [file(agent, script), b"{\"type\":".to_vec()].concat();
-        let source = text(&bytes).expect("it is small enough");
-        let session = read(&source, agent, want(agent.profile())).expect("it can be read");
+        let source = readable_text(&bytes).expect("it is small enough");
+        let session =
+            read(&source, agent, outline_options(agent.profile())).expect("it can be read");
         let left = session.left_out();
         assert_eq!(left.branches, ["3", "4"], "{}", agent.name());
-        assert_eq!((left.twins, left.hollow), (vec!["5".to_owned()], vec!["6".to_owned()]));
-        assert_eq!((left.unreadable, left.others), (vec![10], 1), "{}", agent.name());
-        let path = session.nodes().iter().filter(|node| node.standing == Standing::Path).count();
+        assert_eq!(
+            (left.duplicates, left.empty_replies),
+            (vec!["5".to_owned()], vec!["6".to_owned()])
+        );
+        assert_eq!((left.unreadable, left.other_records), (vec![10], 1), "{}", agent.name());
+        let path = session.nodes().iter().filter(|node| node.standing == ChainStatus::Path).count();
         assert_eq!(path, 5, "{}", agent.name());
     }
 }
@@ -339,7 +347,7 @@ fn b0_16_a_summary_is_a_new_root_and_older_lines_stay() {
     for agent in LINKED {
         let bytes = file(agent, script);
         assert_eq!(shape(&seen(agent, &bytes).history), "u a[y]", "{}", agent.name());
-        let (tells, fixed) = mended(agent, Unanswered::Answer, &bytes);
+        let (tells, fixed) = mended(agent, UnansweredPolicy::Answer, &bytes);
         assert_eq!(tells, "u a[y] r[y~]", "{}", agent.name());
         let older = file(agent, "1<- u; 2<1 a[x]; 3<2 r[x]; 4<- u\"summary\"; 5<4 u");
         assert!(fixed.starts_with(&older), "{}", agent.name());

@@ -10,17 +10,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_core::{Question, Report, Rule, Severity, check, rules};
+use foxwedge_core::{CheckOptions, Report, Rule, Severity, check, rules};
 use foxwedge_dialect::{
-    session::{self, Agent, Recognised},
-    want,
+    outline_options,
+    session::{self, AgentDetection, SessionAgent},
 };
 
 struct Case {
     path: PathBuf,
     name: String,
     rule: &'static Rule,
-    agent: Agent,
+    agent: SessionAgent,
     bytes: Vec<u8>,
 }
 
@@ -31,9 +31,10 @@ impl Case {
         };
         let folder = text(path.parent().and_then(Path::file_name));
         let name = text(path.file_stem());
-        let agent = name.rsplit('.').next().and_then(Agent::parse);
+        let agent = name.rsplit('.').next().and_then(SessionAgent::parse);
         let agent = agent.unwrap_or_else(|| panic!("{} names no agent", path.display()));
-        let rule = rules::find(&folder.replace('_', "-")).expect("a folder is called like a rule");
+        let rule =
+            rules::find_rule(&folder.replace('_', "-")).expect("a folder is called like a rule");
         let source = fs::read_to_string(&path).expect("a case can be read");
         let source = source.replace("{{33 MB}}", &"x".repeat(33 << 20));
         Case { name, rule, agent, bytes: spelled(&source), path }
@@ -74,24 +75,25 @@ fn cases() -> Vec<Case> {
     files.into_iter().map(Case::read).collect()
 }
 
-fn question(agent: Agent) -> Question {
-    let mut question = Question::of(agent.profile());
-    agent.restrict(&mut question);
+fn question(agent: SessionAgent) -> CheckOptions {
+    let mut question = CheckOptions::for_profile(agent.profile());
+    agent.restrict_rules(&mut question);
     question
 }
 
-fn report(agent: Agent, bytes: &[u8]) -> Report {
-    let text = session::text(bytes).expect("small enough");
+fn report(agent: SessionAgent, bytes: &[u8]) -> Report {
+    let text = session::readable_text(bytes).expect("small enough");
     let question = question(agent);
-    let session = session::read(&text, agent, want(question.profile)).expect("readable");
+    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
     check(session.draft(), &question)
 }
 
 /// The findings, the edits, and the repaired file.
 fn fixed(case: &Case) -> (String, Vec<u8>) {
-    let text = session::text(&case.bytes).expect("small enough");
+    let text = session::readable_text(&case.bytes).expect("small enough");
     let question = question(case.agent);
-    let session = session::read(&text, case.agent, want(question.profile)).expect("readable");
+    let session =
+        session::read(&text, case.agent, outline_options(question.profile)).expect("readable");
     let (rewritten, repair) = session.fix(&question);
     let mut told = "findings\n".to_owned();
     for finding in &repair.before.findings {
@@ -125,8 +127,9 @@ fn every_rule_about_files_has_sound_and_broken_cases() {
 #[test]
 fn sound_files_are_not_touched() {
     for case in cases().iter().filter(|case| case.name.starts_with("sound_")) {
-        let recognised = session::recognise(session::text(&case.bytes).expect("small").as_str());
-        assert_eq!(recognised, Recognised::Yes(case.agent), "{}", case.path.display());
+        let recognised =
+            session::detect_agent(session::readable_text(&case.bytes).expect("small").as_str());
+        assert_eq!(recognised, AgentDetection::Known(case.agent), "{}", case.path.display());
         let report = report(case.agent, &case.bytes);
         assert!(report.is_clean(), "{}: {:?}", case.path.display(), report.findings);
         assert_eq!(fixed(case).1, case.bytes, "{}", case.path.display());

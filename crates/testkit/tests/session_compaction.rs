@@ -14,7 +14,7 @@ mod spelling;
 
 use std::{fs, path::PathBuf};
 
-use foxwedge_dialect::session::{Agent, Recognised, recognise, text};
+use foxwedge_dialect::session::{AgentDetection, SessionAgent, detect_agent, readable_text};
 use foxwedge_testkit::{Random, session_file};
 use laws::{Tally, judge};
 use workshop::{GENTLE, WAYS};
@@ -23,7 +23,7 @@ use workshop::{GENTLE, WAYS};
 const CASES: u64 = 40;
 
 /// All laws hold for generated files of an agent, however they are made shorter.
-fn hold(agent: Agent) {
+fn hold(agent: SessionAgent) {
     let mut tally = Tally::default();
     for (index, way) in (0..).zip(WAYS) {
         for number in 0..CASES {
@@ -41,27 +41,27 @@ fn hold(agent: Agent) {
 
 #[test]
 fn the_laws_hold_for_files_of_claude_code() {
-    hold(Agent::ClaudeCode);
+    hold(SessionAgent::ClaudeCode);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_neovate() {
-    hold(Agent::Neovate);
+    hold(SessionAgent::Neovate);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_codex() {
-    hold(Agent::Codex);
+    hold(SessionAgent::Codex);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_cline() {
-    hold(Agent::Cline);
+    hold(SessionAgent::Cline);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_gemini_cli() {
-    hold(Agent::GeminiCli);
+    hold(SessionAgent::GeminiCli);
 }
 
 /// Every file below a folder.
@@ -83,8 +83,9 @@ fn lawful(folder: &PathBuf) -> Tally {
     for path in files(folder).into_iter().filter(|path| path.extension() == Some("jsonl".as_ref()))
     {
         let bytes = fs::read(&path).expect("a file can be read");
-        let agent = match recognise(text(&bytes).expect("it is small enough").as_str()) {
-            Recognised::Yes(agent) => agent,
+        let agent = match detect_agent(readable_text(&bytes).expect("it is small enough").as_str())
+        {
+            AgentDetection::Known(agent) => agent,
             other => panic!("{}: {other:?}", path.display()),
         };
         for way in WAYS.into_iter().chain(GENTLE) {

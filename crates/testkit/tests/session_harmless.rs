@@ -1,10 +1,13 @@
 //! Sessions as agents write them are ok and not touched; an edit costs no more thinking than it has
 //! to; whose file it is, is told by the agent's own marks.
 
-use foxwedge_core::{Question, check};
+use foxwedge_core::{CheckOptions, check};
 use foxwedge_dialect::{
-    session::{Agent, FindingEffect, Recognised, Session, read, recognise, text},
-    want,
+    outline_options,
+    session::{
+        AgentDetection, FindingEffect, ParsedSession, SessionAgent, detect_agent, read,
+        readable_text,
+    },
 };
 use foxwedge_testkit::Random;
 use serde_json::{Value, json};
@@ -62,22 +65,26 @@ impl Records {
     }
 }
 
-fn full(agent: Agent) -> Question {
-    let mut question = Question::of(agent.profile());
-    agent.restrict(&mut question);
+fn full(agent: SessionAgent) -> CheckOptions {
+    let mut question = CheckOptions::for_profile(agent.profile());
+    agent.restrict_rules(&mut question);
     question
 }
 
 /// Reads a file, asks what `fix` asks, and hands it over.
-fn spared<T>(agent: Agent, bytes: &[u8], look: impl Fn(&Session<'_>, &Question) -> T) -> T {
-    let text = text(bytes).expect("text");
+fn spared<T>(
+    agent: SessionAgent,
+    bytes: &[u8],
+    look: impl Fn(&ParsedSession<'_>, &CheckOptions) -> T,
+) -> T {
+    let text = readable_text(bytes).expect("text");
     let mut question = full(agent);
-    let mut session = read(&text, agent, want(question.profile)).expect("a session");
-    session.spare(&mut question, true);
+    let mut session = read(&text, agent, outline_options(question.profile)).expect("a session");
+    session.spare_tolerated(&mut question, true);
     look(&session, &question)
 }
 
-fn fixed(agent: Agent, bytes: &[u8]) -> (Vec<u8>, usize, Vec<(u16, &'static str)>) {
+fn fixed(agent: SessionAgent, bytes: &[u8]) -> (Vec<u8>, usize, Vec<(u16, &'static str)>) {
     spared(agent, bytes, |session, question| {
         let (rewritten, repair) = session.fix(question);
         let mut out = Vec::new();
@@ -87,11 +94,11 @@ fn fixed(agent: Agent, bytes: &[u8]) -> (Vec<u8>, usize, Vec<(u16, &'static str)
     })
 }
 
-fn effects(agent: Agent, bytes: &[u8]) -> Vec<(u16, FindingEffect)> {
-    let text = text(bytes).expect("text");
+fn effects(agent: SessionAgent, bytes: &[u8]) -> Vec<(u16, FindingEffect)> {
+    let text = readable_text(bytes).expect("text");
     let question = full(agent);
-    let session = read(&text, agent, want(question.profile)).expect("a session");
-    let rated = session.rated(&question);
+    let session = read(&text, agent, outline_options(question.profile)).expect("a session");
+    let rated = session.rate_findings(&question);
     rated.findings.into_iter().map(|(finding, effect)| (finding.rule.code, effect)).collect()
 }
 
@@ -102,14 +109,14 @@ fn white_space_of_a_reply_that_the_agent_does_not_send_is_no_finding() {
     records.user("Run the tests.").text("m1", model, "\n\n").calls("m1", model, "t1").answers("t1");
     records.thinks("m2", model).text("m2", model, "All pass.");
     let bytes = records.bytes();
-    assert!(effects(Agent::ClaudeCode, &bytes).is_empty());
-    assert_eq!(fixed(Agent::ClaudeCode, &bytes), (bytes.clone(), 0, vec![]));
-    let history = spared(Agent::ClaudeCode, &bytes, |session, _| session.history());
+    assert!(effects(SessionAgent::ClaudeCode, &bytes).is_empty());
+    assert_eq!(fixed(SessionAgent::ClaudeCode, &bytes), (bytes.clone(), 0, vec![]));
+    let history = spared(SessionAgent::ClaudeCode, &bytes, |session, _| session.history());
     assert!(!history.contains(r#""\n\n""#), "{history}");
     assert!(history.contains("c2ln"), "{history}");
     // Versions that do send it are refused by their provider.
     let old = String::from_utf8(bytes).expect("text").replace("2.1.39", "2.0.77");
-    assert_eq!(effects(Agent::ClaudeCode, old.as_bytes()), [(308, FindingEffect::Blocks)]);
+    assert_eq!(effects(SessionAgent::ClaudeCode, old.as_bytes()), [(308, FindingEffect::Blocks)]);
 }
 
 #[test]
@@ -121,7 +128,7 @@ fn white_space_beside_a_call_in_one_record_is_sent_and_refused() {
         "content": blocks});
     records.user("go").add("assistant", message).answers("t1");
     let bytes = records.bytes();
-    assert_eq!(effects(Agent::ClaudeCode, &bytes), [(308, FindingEffect::Blocks)]);
+    assert_eq!(effects(SessionAgent::ClaudeCode, &bytes), [(308, FindingEffect::Blocks)]);
 }
 
 #[test]
@@ -139,7 +146,7 @@ fn the_model_of_each_reply_decides_whether_its_thinking_is_bound() {
         records.thinks("m1", one).text("m1", one, "One.").user("more");
         records.thinks("m2", two).text("m2", two, "Two.");
         let bytes = records.bytes();
-        let (out, told, edits) = fixed(Agent::ClaudeCode, &bytes);
+        let (out, told, edits) = fixed(SessionAgent::ClaudeCode, &bytes);
         assert_eq!(told, removed, "{one} {two}: {edits:?}");
         let left = String::from_utf8_lossy(&out).matches("c2ln").count();
         assert_eq!(left, 2 - removed, "{one} {two}");
@@ -156,7 +163,7 @@ fn thinking_is_taken_out_in_the_name_of_the_rule_that_costs_it() {
     records.answers("nobody").user("go").thinks("m1", model).text("m1", model, "One.");
     let mut bytes = records.bytes();
     bytes.extend_from_slice(b"{\"type\":\"user\",\"uuid\":\"torn");
-    let (_, removed, edits) = fixed(Agent::ClaudeCode, &bytes);
+    let (_, removed, edits) = fixed(SessionAgent::ClaudeCode, &bytes);
     assert_eq!(removed, 1);
     assert!(edits.contains(&(102, "drop-thinking")), "{edits:?}");
     assert!(edits.contains(&(801, "drop")), "{edits:?}");
@@ -165,14 +172,15 @@ fn thinking_is_taken_out_in_the_name_of_the_rule_that_costs_it() {
 #[test]
 fn an_edit_that_nobody_demands_costs_no_thinking() {
     // A tool's name that is only likely to be refused, before thinking of a model nobody knows.
-    let question = full(Agent::ClaudeCode);
+    let question = full(SessionAgent::ClaudeCode);
     let mut records = Records::new("2.1.112");
     let call = json!({"type": "tool_use", "id": "t1", "name": "a b", "input": {}});
     records.user("go").piece("m1", "other", call).answers("t1");
     records.thinks("m2", "other").text("m2", "other", "Done.");
     let bytes = records.bytes();
-    let text = text(&bytes).expect("text");
-    let session = read(&text, Agent::ClaudeCode, want(question.profile)).expect("a session");
+    let text = readable_text(&bytes).expect("text");
+    let session = read(&text, SessionAgent::ClaudeCode, outline_options(question.profile))
+        .expect("a session");
     let found = check(session.draft(), &question).findings;
     assert_eq!(found.iter().map(|finding| finding.rule.code).collect::<Vec<_>>(), [207]);
     assert_eq!(found[0].fix.applicability.name(), "unsafe");
@@ -181,7 +189,7 @@ fn an_edit_that_nobody_demands_costs_no_thinking() {
 
 #[test]
 fn what_an_agent_copes_with_depends_on_its_version_and_on_where_it_stands() {
-    use FindingEffect::{Blocks, Coped, HidesHistory};
+    use FindingEffect::{Blocks, HidesHistory, Tolerated};
     let model = "claude-opus-4-6";
     let open_end = |version| {
         let mut records = Records::new(version);
@@ -207,23 +215,23 @@ fn what_an_agent_copes_with_depends_on_its_version_and_on_where_it_stands() {
     };
     type Row<'r> = (Vec<u8>, &'r [(u16, FindingEffect)]);
     let table: [Row<'_>; 12] = [
-        (open_end("2.1.112"), &[(101, Coped)]),
-        (open_end("2.1.325"), &[(101, Coped)]),
-        (open_end("1.0.128"), &[(101, Coped)]),
+        (open_end("2.1.112"), &[(101, Tolerated)]),
+        (open_end("2.1.325"), &[(101, Tolerated)]),
+        (open_end("1.0.128"), &[(101, Tolerated)]),
         (open_end("1.0.127"), &[(101, Blocks)]),
         (open_middle("2.1.325"), &[(101, HidesHistory)]),
         (open_middle("2.0.77"), &[(101, HidesHistory)]),
         (open_middle("1.0.127"), &[(101, Blocks)]),
-        (torn("2.1.112", "\n"), &[(801, Coped)]),
+        (torn("2.1.112", "\n"), &[(801, Tolerated)]),
         (torn("2.1.112", ""), &[(801, HidesHistory)]),
-        (torn("2.1.325", ""), &[(801, Coped)]),
-        (torn("2.0.77", "\n"), &[(801, Coped)]),
+        (torn("2.1.325", ""), &[(801, Tolerated)]),
+        (torn("2.0.77", "\n"), &[(801, Tolerated)]),
         (glued("2.1.325"), &[(801, HidesHistory)]),
     ];
     for (at, (bytes, expected)) in table.iter().enumerate() {
-        assert_eq!(effects(Agent::ClaudeCode, bytes), *expected, "row {at}");
-        let (out, _, _) = fixed(Agent::ClaudeCode, bytes);
-        let coped = expected.iter().all(|(_, effect)| *effect == Coped);
+        assert_eq!(effects(SessionAgent::ClaudeCode, bytes), *expected, "row {at}");
+        let (out, _, _) = fixed(SessionAgent::ClaudeCode, bytes);
+        let coped = expected.iter().all(|(_, effect)| *effect == Tolerated);
         assert_eq!(out == *bytes, coped, "row {at}");
     }
 }
@@ -267,16 +275,20 @@ fn sessions_as_claude_code_writes_them_are_ok_and_not_touched() {
             records.calls("last", model, "open");
         }
         let bytes = records.bytes();
-        let worst = effects(Agent::ClaudeCode, &bytes).into_iter().map(|(_, effect)| effect).max();
+        let worst =
+            effects(SessionAgent::ClaudeCode, &bytes).into_iter().map(|(_, effect)| effect).max();
         let shown = String::from_utf8_lossy(&bytes).into_owned();
-        assert!(worst.unwrap_or(FindingEffect::Coped) == FindingEffect::Coped, "{seed}\n{shown}");
-        assert_eq!(fixed(Agent::ClaudeCode, &bytes).0, bytes, "{seed}");
+        assert!(
+            worst.unwrap_or(FindingEffect::Tolerated) == FindingEffect::Tolerated,
+            "{seed}\n{shown}"
+        );
+        assert_eq!(fixed(SessionAgent::ClaudeCode, &bytes).0, bytes, "{seed}");
     }
 }
 
 #[test]
 fn a_way_that_the_agent_finds_by_itself_is_as_bad_as_what_it_leads_to() {
-    use FindingEffect::{Coped, HidesHistory};
+    use FindingEffect::{HidesHistory, Tolerated};
     let model = "claude-opus-4-6";
     let broken = |version, orphan: bool| {
         let mut records = Records::new(version);
@@ -290,19 +302,22 @@ fn a_way_that_the_agent_finds_by_itself_is_as_bad_as_what_it_leads_to() {
         records.bytes()
     };
     let table = [
-        ("2.1.325", false, Coped),
+        ("2.1.325", false, Tolerated),
         ("2.1.325", true, HidesHistory),
         ("2.1.112", false, HidesHistory),
     ];
     for (version, orphan, expected) in table {
         let bytes = broken(version, orphan);
-        let found = effects(Agent::ClaudeCode, &bytes);
+        let found = effects(SessionAgent::ClaudeCode, &bytes);
         let link = found.iter().find(|(code, _)| *code == 701);
         assert_eq!(link, Some(&(701, expected)), "{version} {orphan}: {found:?}");
-        let (out, _, _) = fixed(Agent::ClaudeCode, &bytes);
-        assert_eq!(out == bytes, expected == Coped, "{version} {orphan}");
-        let left = effects(Agent::ClaudeCode, &out);
-        assert!(left.iter().all(|(_, effect)| *effect == Coped), "{version} {orphan}: {left:?}");
+        let (out, _, _) = fixed(SessionAgent::ClaudeCode, &bytes);
+        assert_eq!(out == bytes, expected == Tolerated, "{version} {orphan}");
+        let left = effects(SessionAgent::ClaudeCode, &out);
+        assert!(
+            left.iter().all(|(_, effect)| *effect == Tolerated),
+            "{version} {orphan}: {left:?}"
+        );
     }
 }
 
@@ -312,10 +327,11 @@ fn findings_beyond_those_that_are_listed_are_counted() {
     let mut records = Records::new("2.1.112");
     records.user("go").text("m1", "claude-opus-4-6", "Yes.");
     let bytes = [records.bytes(), b"{\"type\":\"us\n".repeat(MANY)].concat();
-    let text = text(&bytes).expect("text");
-    let question = full(Agent::ClaudeCode);
-    let session = read(&text, Agent::ClaudeCode, want(question.profile)).expect("a session");
-    let rated = session.rated(&question);
+    let text = readable_text(&bytes).expect("text");
+    let question = full(SessionAgent::ClaudeCode);
+    let session = read(&text, SessionAgent::ClaudeCode, outline_options(question.profile))
+        .expect("a session");
+    let rated = session.rate_findings(&question);
     assert!(rated.findings.len() < MANY);
     let counts: Vec<(u16, usize)> =
         rated.counts.iter().map(|(rule, _, count)| (rule.code, *count)).collect();
@@ -326,14 +342,16 @@ fn findings_beyond_those_that_are_listed_are_counted() {
     let mut records = Records::new("2.1.112");
     let message = json!({"id": "m1", "role": "assistant", "model": "x", "content": calls});
     records.user("go").add("assistant", message);
-    for (behind, effect) in [(false, FindingEffect::Coped), (true, FindingEffect::HidesHistory)] {
+    for (behind, effect) in [(false, FindingEffect::Tolerated), (true, FindingEffect::HidesHistory)]
+    {
         if behind {
             records.user("and?");
         }
         let bytes = records.bytes();
-        let text = foxwedge_dialect::session::text(&bytes).expect("text");
-        let session = read(&text, Agent::ClaudeCode, want(question.profile)).expect("a session");
-        let counts = session.rated(&question).counts;
+        let text = foxwedge_dialect::session::readable_text(&bytes).expect("text");
+        let session = read(&text, SessionAgent::ClaudeCode, outline_options(question.profile))
+            .expect("a session");
+        let counts = session.rate_findings(&question).counts;
         let counts: Vec<_> =
             counts.iter().map(|(rule, it, many)| (rule.code, *it, *many)).collect();
         assert_eq!(counts, [(101, effect, MANY)]);
@@ -351,11 +369,11 @@ fn half_characters_are_repaired_wherever_they_stand_in_a_rollout() {
     ];
     for line in table {
         for bytes in [format!("{line}\n{item}\n"), format!("{item}\n{line}\n")] {
-            let (out, _, edits) = fixed(Agent::Codex, bytes.as_bytes());
+            let (out, _, edits) = fixed(SessionAgent::Codex, bytes.as_bytes());
             assert_eq!(edits, [(313, "recode")], "{bytes}");
             let out = String::from_utf8(out).expect("text");
             assert!(!out.contains("\\ud83d") && !out.contains("\\udc00"), "{out}");
-            assert_eq!(fixed(Agent::Codex, out.as_bytes()).0, out.as_bytes());
+            assert_eq!(fixed(SessionAgent::Codex, out.as_bytes()).0, out.as_bytes());
         }
     }
 }
@@ -364,9 +382,10 @@ fn half_characters_are_repaired_wherever_they_stand_in_a_rollout() {
 fn a_file_of_nothing_but_torn_lines_is_not_called_fixable() {
     let torn = r#"{"parentUuid":null,"isSidechain":false,"userType":"external","type":"us"#;
     let bytes = format!("{torn}\n{torn}\n").into_bytes();
-    let text = text(&bytes).expect("text");
-    let question = full(Agent::ClaudeCode);
-    let session = read(&text, Agent::ClaudeCode, want(question.profile)).expect("a session");
+    let text = readable_text(&bytes).expect("text");
+    let question = full(SessionAgent::ClaudeCode);
+    let session = read(&text, SessionAgent::ClaudeCode, outline_options(question.profile))
+        .expect("a session");
     let found = check(session.draft(), &question).findings;
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|finding| finding.fix.applicability.name() == "none"));
@@ -375,7 +394,7 @@ fn a_file_of_nothing_but_torn_lines_is_not_called_fixable() {
 
 #[test]
 fn look_alikes_are_not_taken_for_agents_that_are_read() {
-    use Recognised::{No, Unsupported, Yes};
+    use AgentDetection::{Known, Unknown, Unsupported};
     let qwen = r#"{"uuid":"a","parentUuid":null,"sessionId":"s","timestamp":"t","type":"user","cwd":"/p","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}"#;
     let note = r#"{"uuid":"n","parentUuid":null,"sessionId":"s","type":"system","subtype":"x"}"#;
     let claude = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","version":"2.1.39","message":{"role":"user","content":"hi"}}"#;
@@ -388,16 +407,16 @@ fn look_alikes_are_not_taken_for_agents_that_are_read() {
     let table = [
         (qwen, Unsupported("Qwen Code")),
         (both.as_str(), Unsupported("Qwen Code")),
-        (claude, Yes(Agent::ClaudeCode)),
-        (own.as_str(), Yes(Agent::ClaudeCode)),
-        (note, Yes(Agent::ClaudeCode)),
+        (claude, Known(SessionAgent::ClaudeCode)),
+        (own.as_str(), Known(SessionAgent::ClaudeCode)),
+        (note, Known(SessionAgent::ClaudeCode)),
         (pi, Unsupported("pi")),
         (copilot, Unsupported("Copilot CLI")),
         (continued, Unsupported("Continue")),
-        (empty, No),
+        (empty, Unknown),
     ];
     for (line, expected) in table {
-        assert_eq!(recognise(line), expected, "{line}");
+        assert_eq!(detect_agent(line), expected, "{line}");
     }
 }
 
@@ -409,7 +428,7 @@ fn a_placeholder_of_neovate_carries_the_input_of_its_call() {
         r#"{"type":"message","uuid":"b","parentUuid":"a","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"write","input":{"path":"a.txt"}}]}"#,
         "\n"
     );
-    let (out, _, _) = fixed(Agent::Neovate, bytes.as_bytes());
+    let (out, _, _) = fixed(SessionAgent::Neovate, bytes.as_bytes());
     let out = String::from_utf8(out).expect("text");
     let last = out.trim_end().lines().last().expect("a line");
     assert!(last.contains(r#""toolName":"write","input":{"path":"a.txt"},"result""#), "{last}");

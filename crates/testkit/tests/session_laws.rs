@@ -1,12 +1,15 @@
 //! The laws of repair for session files, for every agent and every policy.
 
-use foxwedge_core::{Applicability, Language, Orphans, Policy, Question, Tail, Unanswered, check};
+use foxwedge_core::{
+    CheckOptions, FixApplicability, OrphanPolicy, PlaceholderLanguage, Policy, TailPolicy,
+    UnansweredPolicy, check,
+};
 use foxwedge_dialect::{
-    session::{read, text},
-    want,
+    outline_options,
+    session::{read, readable_text},
 };
 use foxwedge_testkit::laws::{
-    Agent, Tally, run,
+    SessionAgent, Tally, run,
     session::{case, mutated},
 };
 use serde_json::{Value, json};
@@ -15,17 +18,17 @@ use serde_json::{Value, json};
 const CASES: u64 = 128;
 
 /// Runs the cases of an agent; `flaws` are the rules about files that they have to meet.
-fn hold(agent: Agent, flaws: &[u16]) {
+fn hold(agent: SessionAgent, flaws: &[u16]) {
     let mut tally = Tally::default();
-    let ways = [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall];
+    let ways = [UnansweredPolicy::Answer, UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall];
     for (index, unanswered) in (0..).zip(ways) {
         for number in 0..CASES {
             let policy = Policy {
                 unanswered,
-                orphans: if number % 4 == 3 { Orphans::Drop } else { Orphans::Quote },
-                tail: if number % 5 == 4 { Tail::Pending } else { Tail::Dead },
-                bold: true,
-                language: Language::English,
+                orphans: if number % 4 == 3 { OrphanPolicy::Drop } else { OrphanPolicy::Quote },
+                tail: if number % 5 == 4 { TailPolicy::Pending } else { TailPolicy::Dead },
+                allow_unsafe: true,
+                language: PlaceholderLanguage::English,
             };
             run(&case(1 + number + 1_000_000 * index, agent, policy, 12), &mut tally);
         }
@@ -51,34 +54,34 @@ fn hold(agent: Agent, flaws: &[u16]) {
 
 #[test]
 fn the_laws_hold_for_files_of_claude_code() {
-    hold(Agent::ClaudeCode, &[101, 102, 103, 701, 703, 704, 801, 802, 803]);
+    hold(SessionAgent::ClaudeCode, &[101, 102, 103, 701, 703, 704, 801, 802, 803]);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_neovate() {
-    hold(Agent::Neovate, &[101, 102, 103, 701, 702, 703, 704, 801, 802, 803]);
+    hold(SessionAgent::Neovate, &[101, 102, 103, 701, 702, 703, 704, 801, 802, 803]);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_codex() {
-    hold(Agent::Codex, &[101, 102, 103, 801, 802, 803]);
+    hold(SessionAgent::Codex, &[101, 102, 103, 801, 802, 803]);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_cline() {
-    hold(Agent::Cline, &[101, 102, 103, 801]);
+    hold(SessionAgent::Cline, &[101, 102, 103, 801]);
 }
 
 #[test]
 fn the_laws_hold_for_files_of_gemini_cli() {
-    hold(Agent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
+    hold(SessionAgent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
 }
 
 /// Damaged files of each agent.
 const DAMAGED: u64 = 160;
 
 /// Whatever `check` calls fixable is repaired, once and for all, and nothing is lost uncounted.
-fn hold_for_damaged_files(agent: Agent) {
+fn hold_for_damaged_files(agent: SessionAgent) {
     let mut tally = Tally::default();
     for seed in 1..=DAMAGED {
         mutated::run(seed, agent, 10, &mut tally);
@@ -94,27 +97,27 @@ fn hold_for_damaged_files(agent: Agent) {
 
 #[test]
 fn damaged_files_of_claude_code_are_repaired_to_the_end() {
-    hold_for_damaged_files(Agent::ClaudeCode);
+    hold_for_damaged_files(SessionAgent::ClaudeCode);
 }
 
 #[test]
 fn damaged_files_of_neovate_are_repaired_to_the_end() {
-    hold_for_damaged_files(Agent::Neovate);
+    hold_for_damaged_files(SessionAgent::Neovate);
 }
 
 #[test]
 fn damaged_files_of_codex_are_repaired_to_the_end() {
-    hold_for_damaged_files(Agent::Codex);
+    hold_for_damaged_files(SessionAgent::Codex);
 }
 
 #[test]
 fn damaged_files_of_cline_are_repaired_to_the_end() {
-    hold_for_damaged_files(Agent::Cline);
+    hold_for_damaged_files(SessionAgent::Cline);
 }
 
 #[test]
 fn damaged_files_of_gemini_cli_are_repaired_to_the_end() {
-    hold_for_damaged_files(Agent::GeminiCli);
+    hold_for_damaged_files(SessionAgent::GeminiCli);
 }
 
 /// A repaired file, as text; `spares` leaves alone what the agent copes with.
@@ -128,18 +131,18 @@ struct Fixed {
 /// What is found and can be repaired, the file after that, and how much thinking it cost.
 type JudgedFile = (Vec<(u16, String)>, String, usize);
 
-fn fixed(agent: Agent, file: &str, spares: bool) -> Result<Fixed, String> {
+fn fixed(agent: SessionAgent, file: &str, spares: bool) -> Result<Fixed, String> {
     let judged = |bytes: &[u8]| -> Result<JudgedFile, String> {
-        let text = text(bytes).map_err(|error| error.to_string())?;
-        let mut question = Question::of(agent.profile());
-        agent.restrict(&mut question);
-        let read = read(&text, agent, want(question.profile));
+        let text = readable_text(bytes).map_err(|error| error.to_string())?;
+        let mut question = CheckOptions::for_profile(agent.profile());
+        agent.restrict_rules(&mut question);
+        let read = read(&text, agent, outline_options(question.profile));
         let mut session = read.map_err(|error| error.to_string())?;
         if spares {
-            session.spare(&mut question, true);
+            session.spare_tolerated(&mut question, true);
         }
         let found = check(session.draft(), &question).findings.into_iter();
-        let found = found.filter(|finding| finding.fix.applicability == Applicability::Safe);
+        let found = found.filter(|finding| finding.fix.applicability == FixApplicability::Safe);
         let found = found.map(|finding| (finding.rule.code, finding.message)).collect();
         let (rewritten, repair) = session.fix(&question);
         let mut file = Vec::new();
@@ -180,7 +183,7 @@ fn messages_behind_a_broken_place_of_a_list_are_kept() {
         format!("[{one},{three},{four},{torn}"),
     ];
     for broken in table {
-        let fixed = fixed(Agent::Cline, &broken, false).expect(&broken);
+        let fixed = fixed(SessionAgent::Cline, &broken, false).expect(&broken);
         let torn = !fixed.found.is_empty() && fixed.found.iter().all(|code| *code == 801);
         assert_eq!((torn, fixed.left.len()), (true, 0), "{broken}: {:?}", fixed.found);
         let list: Vec<Value> = serde_json::from_str(&fixed.file).expect("a list");
@@ -196,7 +199,7 @@ fn an_older_chat_of_gemini_that_is_broken_in_the_middle_keeps_what_stands_behind
     let broken = format!(
         "{{\n \"sessionId\": \"s\",\n \"projectHash\": \"p\",\n \"messages\": [\n{one},\n{{\"id\": \"x\", \n{two},\n{three}\n],\n \"summary\": \"kept\"\n}}\n"
     );
-    let fixed = fixed(Agent::GeminiCli, &broken, false).expect("readable");
+    let fixed = fixed(SessionAgent::GeminiCli, &broken, false).expect("readable");
     assert_eq!((fixed.found.as_slice(), fixed.left.len()), (&[801][..], 0));
     let chat: Value = serde_json::from_str(&fixed.file).expect("an object");
     assert_eq!((&chat["messages"], &chat["summary"]), (&json!([one, two, three]), &json!("kept")));
@@ -205,10 +208,10 @@ fn an_older_chat_of_gemini_that_is_broken_in_the_middle_keeps_what_stands_behind
 #[test]
 fn a_file_whose_beginning_is_gone_is_not_called_fixable() {
     let table = [
-        (Agent::Cline, "    \"content\":     \"role\n"),
-        (Agent::Cline, "\"role\": \"user\", \"content\": [{\"type\": \"text\"}]}]"),
+        (SessionAgent::Cline, "    \"content\":     \"role\n"),
+        (SessionAgent::Cline, "\"role\": \"user\", \"content\": [{\"type\": \"text\"}]}]"),
         (
-            Agent::GeminiCli,
+            SessionAgent::GeminiCli,
             "  {\n{\n  \"sessionId\": \"s\",\n  \"projectHash\": \"p\",\n  \"messages\": [\n",
         ),
     ];
@@ -243,11 +246,11 @@ fn a_repair_that_the_agent_does_not_need_costs_no_thinking() {
             record("r3", Some("r2"), "user", next),
             record("r4", Some("r3"), "assistant", thinks.clone()),
         ]);
-        let spared = fixed(Agent::ClaudeCode, &file, true).expect("readable");
+        let spared = fixed(SessionAgent::ClaudeCode, &file, true).expect("readable");
         assert_eq!((spared.found, spared.thinking_removed), (vec![], 0));
         assert_eq!(spared.file, file);
         // A provider refuses it, and whoever asks for that pays for it.
-        let asked = fixed(Agent::ClaudeCode, &file, false).expect("readable");
+        let asked = fixed(SessionAgent::ClaudeCode, &file, false).expect("readable");
         assert_eq!((asked.found.len(), asked.thinking_removed, asked.left.len()), (1, 1, 0));
     }
 }
@@ -276,7 +279,7 @@ fn a_lost_answer_to_a_call_that_a_compaction_carried_over_is_linked_to_it() {
         record("r8", Some("r7"), "user", json!("summary")),
         record("r9", Some("r8"), "assistant", json!([{"type": "text", "text": "go on"}])),
     ]);
-    let fixed = fixed(Agent::ClaudeCode, &file, false).expect("readable");
+    let fixed = fixed(SessionAgent::ClaudeCode, &file, false).expect("readable");
     assert_eq!((fixed.found.as_slice(), fixed.left.as_slice()), (&[702][..], &[][..]));
     assert!(fixed.file.contains(r#""content":"x""#), "{}", fixed.file);
 }
@@ -299,7 +302,7 @@ fn an_answer_of_gemini_is_put_behind_its_call_whatever_was_written_again_later()
         json!({"$set": {"messages": list}}),
         second,
     ]);
-    let fixed = fixed(Agent::GeminiCli, &file, false).expect("readable");
+    let fixed = fixed(SessionAgent::GeminiCli, &file, false).expect("readable");
     assert_eq!((fixed.found.as_slice(), fixed.left.as_slice()), (&[103][..], &[][..]));
 }
 
@@ -311,7 +314,7 @@ fn a_record_behind_a_torn_one_of_many_blocks_is_found() {
     let whole = record("r3", Some("r1"), "user", json!("do not lose me"));
     let first = record("r1", None, "user", json!("question"));
     let file = format!("{first}\n{}{whole}\n", &torn[..torn.len() - 40]);
-    let fixed = fixed(Agent::ClaudeCode, &file, true).expect("readable");
+    let fixed = fixed(SessionAgent::ClaudeCode, &file, true).expect("readable");
     assert_eq!((fixed.found.as_slice(), fixed.left.len()), (&[801][..], 0));
     assert!(fixed.file.ends_with(&format!("{whole}\n")), "{}", fixed.file);
 }
@@ -332,14 +335,14 @@ fn half_a_character_in_a_claude_code_session_is_found_where_it_is_sent() {
     let file = |piece: &Value| {
         [&noted, &aside, &reply, piece, &last].map(|record| half(record.clone()) + "\n").concat()
     };
-    let broken = fixed(Agent::ClaudeCode, &file(&piece), true).expect("readable");
+    let broken = fixed(SessionAgent::ClaudeCode, &file(&piece), true).expect("readable");
     // Thinking in front of it stands on the same history as before.
     assert_eq!((broken.found.as_slice(), broken.thinking_removed), (&[313][..], 0));
     assert_eq!(broken.left, Vec::<String>::new());
     piece["message"]["content"] = json!([{"type": "text", "text": "\u{fffd}"}]);
     assert_eq!(broken.file, file(&piece).replace('\u{fffd}', "\\ufffd"));
     // Where it is not sent, nobody is harmed by it.
-    let harmless = fixed(Agent::ClaudeCode, &file(&piece), true).expect("readable");
+    let harmless = fixed(SessionAgent::ClaudeCode, &file(&piece), true).expect("readable");
     assert_eq!((harmless.found, harmless.file), (vec![], file(&piece)));
 }
 
@@ -354,7 +357,7 @@ fn a_turn_that_an_answer_left_or_joined_is_linked_in_one_line() {
         record("r4", Some("r3"), "user", answer),
         record("r5", Some("r4"), "assistant", json!([{"type": "text", "text": "done"}])),
     ]);
-    let fixed = fixed(Agent::ClaudeCode, &file, false).expect("readable");
+    let fixed = fixed(SessionAgent::ClaudeCode, &file, false).expect("readable");
     assert_eq!((fixed.found.as_slice(), fixed.left.len()), (&[103][..], 0));
     let linked = fixed.file.lines().map(|line| {
         let record: Value = serde_json::from_str(line).expect("a record");
@@ -380,7 +383,7 @@ fn reasoning_before_an_open_call_of_codex_stays_with_it() {
             "arguments": "{}"})),
         item(json!({"type": "function_call_output", "call_id": "gone", "output": "42"})),
     ]);
-    let fixed = fixed(Agent::Codex, &file, true).expect("readable");
+    let fixed = fixed(SessionAgent::Codex, &file, true).expect("readable");
     assert_eq!((fixed.found.as_slice(), fixed.left.len()), (&[102][..], 0));
     assert_eq!((fixed.thinking_removed, fixed.file.contains("rs_1")), (0, true), "{}", fixed.file);
 }

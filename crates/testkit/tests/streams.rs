@@ -11,39 +11,39 @@ mod careless;
 #[path = "streams/odd.rs"]
 mod odd;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_testkit::answers::message;
 
 /// How a stream of a format begins.
-fn opening(wire: Wire) -> Vec<u8> {
+fn opening(wire: Format) -> Vec<u8> {
     let text = match wire {
-        Wire::OpenaiChat => {
+        Format::OpenaiChat => {
             "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
              \"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\
              \"finish_reason\":null}]}\n\n"
         }
-        Wire::OpenaiResponses => {
+        Format::OpenaiResponses => {
             "data: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\",\
              \"object\":\"response\",\"created_at\":1,\"model\":\"m\",\"status\":\"in_progress\",\
              \"output\":[]}}\n\n"
         }
-        Wire::Anthropic => {
+        Format::Anthropic => {
             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"a\",\
              \"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\
              \"stop_reason\":null,\"stop_sequence\":null,\
              \"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n"
         }
-        Wire::Gemini => "",
-        Wire::Bedrock => return message("event", "messageStart", b"{\"role\":\"assistant\"}"),
+        Format::Gemini => "",
+        Format::Bedrock => return message("event", "messageStart", b"{\"role\":\"assistant\"}"),
     };
     text.as_bytes().to_vec()
 }
 
 /// How a text begins, in block zero.
-fn text_begins(wire: Wire) -> Vec<u8> {
+fn text_begins(wire: Format) -> Vec<u8> {
     let text = match wire {
-        Wire::OpenaiChat | Wire::Gemini | Wire::Bedrock => "",
-        Wire::OpenaiResponses => {
+        Format::OpenaiChat | Format::Gemini | Format::Bedrock => "",
+        Format::OpenaiResponses => {
             "data: {\"type\":\"response.output_item.added\",\"sequence_number\":1,\
              \"output_index\":0,\"item\":{\"id\":\"msg_0\",\"type\":\"message\",\
              \"role\":\"assistant\",\"status\":\"in_progress\",\"content\":[]}}\n\n\
@@ -51,7 +51,7 @@ fn text_begins(wire: Wire) -> Vec<u8> {
              \"item_id\":\"msg_0\",\"output_index\":0,\"content_index\":0,\
              \"part\":{\"type\":\"output_text\",\"text\":\"\",\"annotations\":[]}}\n\n"
         }
-        Wire::Anthropic => {
+        Format::Anthropic => {
             "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\
              \"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
         }
@@ -60,26 +60,26 @@ fn text_begins(wire: Wire) -> Vec<u8> {
 }
 
 /// A piece of the text in block zero. It must need no escapes.
-fn text_piece(wire: Wire, text: &str) -> Vec<u8> {
+fn text_piece(wire: Format, text: &str) -> Vec<u8> {
     let event = match wire {
-        Wire::OpenaiChat => format!(
+        Format::OpenaiChat => format!(
             "{{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
              \"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}},\
              \"finish_reason\":null}}]}}"
         ),
-        Wire::OpenaiResponses => format!(
+        Format::OpenaiResponses => format!(
             "{{\"type\":\"response.output_text.delta\",\"item_id\":\"msg_0\",\
              \"output_index\":0,\"content_index\":0,\"delta\":\"{text}\"}}"
         ),
-        Wire::Anthropic => format!(
+        Format::Anthropic => format!(
             "{{\"type\":\"content_block_delta\",\"index\":0,\
              \"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"}}}}"
         ),
-        Wire::Gemini => format!(
+        Format::Gemini => format!(
             "{{\"candidates\":[{{\"content\":{{\"role\":\"model\",\
              \"parts\":[{{\"text\":\"{text}\"}}]}},\"index\":0}}]}}"
         ),
-        Wire::Bedrock => {
+        Format::Bedrock => {
             let event = format!("{{\"contentBlockIndex\":0,\"delta\":{{\"text\":\"{text}\"}}}}");
             return message("event", "contentBlockDelta", event.as_bytes());
         }
@@ -88,61 +88,61 @@ fn text_piece(wire: Wire, text: &str) -> Vec<u8> {
 }
 
 /// How a call begins, in the block of that number.
-fn call_begins(wire: Wire, index: usize) -> Vec<u8> {
+fn call_begins(wire: Format, index: usize) -> Vec<u8> {
     let event = match wire {
-        Wire::OpenaiChat => format!(
+        Format::OpenaiChat => format!(
             "{{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
              \"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{index},\
              \"id\":\"call_{index}\",\"type\":\"function\",\
              \"function\":{{\"name\":\"f\",\"arguments\":\"\"}}}}]}},\"finish_reason\":null}}]}}"
         ),
-        Wire::OpenaiResponses => format!(
+        Format::OpenaiResponses => format!(
             "{{\"type\":\"response.output_item.added\",\"output_index\":{index},\
              \"item\":{{\"id\":\"fc_{index}\",\"type\":\"function_call\",\
              \"status\":\"in_progress\",\"call_id\":\"call_{index}\",\"name\":\"f\",\
              \"arguments\":\"\"}}}}"
         ),
-        Wire::Anthropic => format!(
+        Format::Anthropic => format!(
             "{{\"type\":\"content_block_start\",\"index\":{index},\
              \"content_block\":{{\"type\":\"tool_use\",\"id\":\"call_{index}\",\"name\":\"f\",\
              \"input\":{{}}}}}}"
         ),
-        Wire::Bedrock => {
+        Format::Bedrock => {
             let event = format!(
                 "{{\"contentBlockIndex\":{index},\"start\":{{\"toolUse\":{{\
                  \"toolUseId\":\"call_{index}\",\"name\":\"f\"}}}}}}"
             );
             return message("event", "contentBlockStart", event.as_bytes());
         }
-        Wire::Gemini => panic!("Gemini's calls come whole"),
+        Format::Gemini => panic!("Gemini's calls come whole"),
     };
     format!("data: {event}\n\n").into_bytes()
 }
 
 /// A piece of the arguments of a call, as it is spelled inside of a JSON string.
-fn call_piece(wire: Wire, index: usize, text: &str) -> Vec<u8> {
+fn call_piece(wire: Format, index: usize, text: &str) -> Vec<u8> {
     let event = match wire {
-        Wire::OpenaiChat => format!(
+        Format::OpenaiChat => format!(
             "{{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\
              \"choices\":[{{\"index\":0,\"delta\":{{\"tool_calls\":[{{\"index\":{index},\
              \"function\":{{\"arguments\":\"{text}\"}}}}]}},\"finish_reason\":null}}]}}"
         ),
-        Wire::OpenaiResponses => format!(
+        Format::OpenaiResponses => format!(
             "{{\"type\":\"response.function_call_arguments.delta\",\"item_id\":\"fc_{index}\",\
              \"output_index\":{index},\"delta\":\"{text}\"}}"
         ),
-        Wire::Anthropic => format!(
+        Format::Anthropic => format!(
             "{{\"type\":\"content_block_delta\",\"index\":{index},\
              \"delta\":{{\"type\":\"input_json_delta\",\"partial_json\":\"{text}\"}}}}"
         ),
-        Wire::Bedrock => {
+        Format::Bedrock => {
             let event = format!(
                 "{{\"contentBlockIndex\":{index},\
                  \"delta\":{{\"toolUse\":{{\"input\":\"{text}\"}}}}}}"
             );
             return message("event", "contentBlockDelta", event.as_bytes());
         }
-        Wire::Gemini => panic!("Gemini's calls come whole"),
+        Format::Gemini => panic!("Gemini's calls come whole"),
     };
     format!("data: {event}\n\n").into_bytes()
 }

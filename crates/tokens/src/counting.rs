@@ -1,45 +1,45 @@
 //! How a model's tokens are counted: exactly, or by an estimate.
 
-use crate::{estimate::Family, vocabulary::Vocabulary};
+use crate::{estimate::TokenizerFamily, vocabulary::TokenVocabulary};
 
 /// A way of counting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum Counting {
+pub enum CountingMethod {
     /// With the model's own vocabulary.
-    Exact(Vocabulary),
+    Exact(TokenVocabulary),
     /// By an estimate for its family.
-    Estimate(Family),
+    Estimate(TokenizerFamily),
 }
 
-impl Counting {
+impl CountingMethod {
     /// Every way of counting.
-    pub fn all() -> impl Iterator<Item = Counting> {
-        let exact = Vocabulary::ALL.into_iter().map(Counting::Exact);
-        exact.chain(Family::ALL.into_iter().map(Counting::Estimate))
+    pub fn all() -> impl Iterator<Item = CountingMethod> {
+        let exact = TokenVocabulary::ALL.into_iter().map(CountingMethod::Exact);
+        exact.chain(TokenizerFamily::ALL.into_iter().map(CountingMethod::Estimate))
     }
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Counting::Exact(vocabulary) => vocabulary.name(),
-            Counting::Estimate(Family::Neutral) => "estimate",
-            Counting::Estimate(Family::Claude) => "estimate-claude",
-            Counting::Estimate(Family::EarlyClaude) => "estimate-early-claude",
-            Counting::Estimate(Family::Gemini) => "estimate-gemini",
+            CountingMethod::Exact(vocabulary) => vocabulary.name(),
+            CountingMethod::Estimate(TokenizerFamily::Neutral) => "estimate",
+            CountingMethod::Estimate(TokenizerFamily::Claude) => "estimate-claude",
+            CountingMethod::Estimate(TokenizerFamily::EarlyClaude) => "estimate-early-claude",
+            CountingMethod::Estimate(TokenizerFamily::Gemini) => "estimate-gemini",
         }
     }
 
     /// The way of counting of that name.
-    pub fn parse(name: &str) -> Option<Counting> {
-        let exact = Vocabulary::parse(name).map(Counting::Exact);
-        exact.or_else(|| Counting::all().find(|counting| counting.name() == name))
+    pub fn parse(name: &str) -> Option<CountingMethod> {
+        let exact = TokenVocabulary::parse(name).map(CountingMethod::Exact);
+        exact.or_else(|| CountingMethod::all().find(|counting| counting.name() == name))
     }
 
     /// Whether it is more than an estimate.
     pub fn is_exact(self) -> bool {
         match self {
-            Counting::Exact(_) => true,
-            Counting::Estimate(_) => false,
+            CountingMethod::Exact(_) => true,
+            CountingMethod::Estimate(_) => false,
         }
     }
 }
@@ -50,21 +50,21 @@ mod tests {
 
     #[test]
     fn names_and_ways_of_counting_belong_together() {
-        for counting in Counting::all() {
-            assert_eq!(Counting::parse(counting.name()), Some(counting));
+        for counting in CountingMethod::all() {
+            assert_eq!(CountingMethod::parse(counting.name()), Some(counting));
         }
-        for family in Family::ALL {
-            assert_eq!(Family::parse(family.name()), Some(family));
+        for family in TokenizerFamily::ALL {
+            assert_eq!(TokenizerFamily::parse(family.name()), Some(family));
         }
         let table = [
-            ("o200k_base", Some(Counting::Exact(Vocabulary::O200k))),
-            ("estimate", Some(Counting::Estimate(Family::Neutral))),
-            ("estimate-claude", Some(Counting::Estimate(Family::Claude))),
+            ("o200k_base", Some(CountingMethod::Exact(TokenVocabulary::O200k))),
+            ("estimate", Some(CountingMethod::Estimate(TokenizerFamily::Neutral))),
+            ("estimate-claude", Some(CountingMethod::Estimate(TokenizerFamily::Claude))),
             ("estimate-neutral", None),
             ("", None),
         ];
         for (name, expected) in table {
-            assert_eq!(Counting::parse(name), expected, "{name}");
+            assert_eq!(CountingMethod::parse(name), expected, "{name}");
         }
     }
 }

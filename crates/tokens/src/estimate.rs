@@ -18,7 +18,7 @@
 
 /// A family of models without a public vocabulary, and how its counts relate to `o200k`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum TokenizerFamily {
     /// Nothing is known: as `o200k`.
     Neutral,
     /// Claude since Opus 4.7, and every Claude 5. Its documentation says about 30 % more tokens
@@ -31,47 +31,51 @@ pub enum Family {
     Gemini,
 }
 
-impl Family {
+impl TokenizerFamily {
     /// Every family.
-    pub const ALL: [Family; 4] =
-        [Family::Neutral, Family::Claude, Family::EarlyClaude, Family::Gemini];
+    pub const ALL: [TokenizerFamily; 4] = [
+        TokenizerFamily::Neutral,
+        TokenizerFamily::Claude,
+        TokenizerFamily::EarlyClaude,
+        TokenizerFamily::Gemini,
+    ];
 
     /// The name used in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Family::Neutral => "neutral",
-            Family::Claude => "claude",
-            Family::EarlyClaude => "early-claude",
-            Family::Gemini => "gemini",
+            TokenizerFamily::Neutral => "neutral",
+            TokenizerFamily::Claude => "claude",
+            TokenizerFamily::EarlyClaude => "early-claude",
+            TokenizerFamily::Gemini => "gemini",
         }
     }
 
     /// The family of that name.
-    pub fn parse(name: &str) -> Option<Family> {
-        Family::ALL.into_iter().find(|family| family.name() == name)
+    pub fn parse(name: &str) -> Option<TokenizerFamily> {
+        TokenizerFamily::ALL.into_iter().find(|family| family.name() == name)
     }
 
     /// Tokens of this family for each hundred of `o200k`.
     pub fn percent(self) -> u32 {
         match self {
-            Family::Neutral => 100,
-            Family::Claude => 160,
-            Family::EarlyClaude => 125,
-            Family::Gemini => 105,
+            TokenizerFamily::Neutral => 100,
+            TokenizerFamily::Claude => 160,
+            TokenizerFamily::EarlyClaude => 125,
+            TokenizerFamily::Gemini => 105,
         }
     }
 }
 
 /// Estimates tokens from the shape of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Estimate {
+pub struct TokenEstimator {
     /// Whose tokens.
-    pub family: Family,
+    pub family: TokenizerFamily,
 }
 
-impl Estimate {
+impl TokenEstimator {
     /// Estimates the tokens of a text: zero for an empty one, else at least one.
-    pub fn text(self, text: &str) -> u32 {
+    pub fn estimate_tokens(self, text: &str) -> u32 {
         let thousandths = price(text).saturating_mul(self.family.percent().into());
         u32::try_from(thousandths.div_ceil(100_000)).unwrap_or(u32::MAX)
     }
@@ -79,7 +83,7 @@ impl Estimate {
 
 /// What a byte begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ByteClass {
     Upper,
     Lower,
     Digit,
@@ -90,53 +94,53 @@ enum Kind {
 }
 
 /// The kind of every byte: one look instead of a row of comparisons.
-static KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Sign; 256];
+static KINDS: [ByteClass; 256] = {
+    let mut kinds = [ByteClass::Sign; 256];
     let mut byte = 0;
     while byte < 256 {
-        kinds[byte] = Kind::told(byte as u8);
+        kinds[byte] = ByteClass::classify(byte as u8);
         byte += 1;
     }
     kinds
 };
 
-impl Kind {
+impl ByteClass {
     #[inline]
-    fn of(byte: u8) -> Kind {
+    fn of(byte: u8) -> ByteClass {
         KINDS[usize::from(byte)]
     }
 
-    const fn told(byte: u8) -> Kind {
+    const fn classify(byte: u8) -> ByteClass {
         match byte {
-            b'A'..=b'Z' => Kind::Upper,
-            b'a'..=b'z' => Kind::Lower,
-            b'0'..=b'9' => Kind::Digit,
-            b' ' | b'\t' | 0x0b | 0x0c => Kind::Blank,
-            b'\n' | b'\r' => Kind::Line,
-            0x80.. => Kind::Wide,
-            _ => Kind::Sign,
+            b'A'..=b'Z' => ByteClass::Upper,
+            b'a'..=b'z' => ByteClass::Lower,
+            b'0'..=b'9' => ByteClass::Digit,
+            b' ' | b'\t' | 0x0b | 0x0c => ByteClass::Blank,
+            b'\n' | b'\r' => ByteClass::Line,
+            0x80.. => ByteClass::Wide,
+            _ => ByteClass::Sign,
         }
     }
 
     fn is_letter(self) -> bool {
-        matches!(self, Kind::Upper | Kind::Lower)
+        matches!(self, ByteClass::Upper | ByteClass::Lower)
     }
 }
 
 /// The price of a text in thousandths of a token.
 fn price(text: &str) -> u64 {
     let mut rest = text.as_bytes();
-    let mut before = Kind::Line;
+    let mut before = ByteClass::Line;
     let mut sum = 0_u64;
     while let Some(&first) = rest.first() {
-        let kind = Kind::of(first);
+        let kind = ByteClass::of(first);
         let (length, price) = match kind {
-            Kind::Upper | Kind::Lower => word(rest, before),
-            Kind::Digit => digits(rest),
-            Kind::Blank => blanks(rest),
-            Kind::Line => lines(rest, before),
-            Kind::Sign => signs(rest),
-            Kind::Wide => wide(rest),
+            ByteClass::Upper | ByteClass::Lower => price_word(rest, before),
+            ByteClass::Digit => price_digits(rest),
+            ByteClass::Blank => price_blanks(rest),
+            ByteClass::Line => price_lines(rest, before),
+            ByteClass::Sign => price_signs(rest),
+            ByteClass::Wide => price_wide(rest),
         };
         sum = sum.saturating_add(price);
         before = kind;
@@ -147,18 +151,18 @@ fn price(text: &str) -> u64 {
 
 /// How many bytes of one kind stand at the front.
 #[inline]
-fn run(bytes: &[u8], kind: Kind) -> usize {
-    bytes.iter().position(|byte| Kind::of(*byte) != kind).unwrap_or(bytes.len())
+fn run_length(bytes: &[u8], kind: ByteClass) -> usize {
+    bytes.iter().position(|byte| ByteClass::of(*byte) != kind).unwrap_or(bytes.len())
 }
 
 /// Capitals and the small letters behind them: a word, or a part of `camelCase`.
-fn word(bytes: &[u8], before: Kind) -> (usize, u64) {
-    let upper = run(bytes, Kind::Upper);
-    let lower = run(bytes.get(upper..).unwrap_or_default(), Kind::Lower);
+fn price_word(bytes: &[u8], before: ByteClass) -> (usize, u64) {
+    let upper = run_length(bytes, ByteClass::Upper);
+    let lower = run_length(bytes.get(upper..).unwrap_or_default(), ByteClass::Lower);
     let length = upper + lower;
     let letters = length as u64;
     // Without a blank or a sign in front: `camelCase`, or hexadecimal and base64.
-    let glued = before.is_letter() || before == Kind::Digit;
+    let glued = before.is_letter() || before == ByteClass::Digit;
     let base = match (upper, lower) {
         (2.., 0) if glued => 55 + 508 * letters,
         (2.., 0) => 430 + 350 * letters,
@@ -180,17 +184,17 @@ fn word(bytes: &[u8], before: Kind) -> (usize, u64) {
 }
 
 /// Digits go by threes.
-fn digits(bytes: &[u8]) -> (usize, u64) {
-    let length = run(bytes, Kind::Digit);
+fn price_digits(bytes: &[u8]) -> (usize, u64) {
+    let length = run_length(bytes, ByteClass::Digit);
     (length, 1082 * (length as u64).div_ceil(3))
 }
 
 /// A single space belongs to the word behind it; an indentation is a token.
-fn blanks(bytes: &[u8]) -> (usize, u64) {
-    let length = run(bytes, Kind::Blank);
-    let next = bytes.get(length).map(|byte| Kind::of(*byte));
+fn price_blanks(bytes: &[u8]) -> (usize, u64) {
+    let length = run_length(bytes, ByteClass::Blank);
+    let next = bytes.get(length).map(|byte| ByteClass::of(*byte));
     let price = match (bytes.first(), length, next) {
-        (Some(b' '), 1, Some(Kind::Digit)) => 1200,
+        (Some(b' '), 1, Some(ByteClass::Digit)) => 1200,
         (Some(b' '), 1, Some(_)) => 16,
         _ => 1130 * (1 + length as u64 / 64),
     };
@@ -198,17 +202,17 @@ fn blanks(bytes: &[u8]) -> (usize, u64) {
 }
 
 /// A line end behind a sign belongs to it.
-fn lines(bytes: &[u8], before: Kind) -> (usize, u64) {
-    let length = run(bytes, Kind::Line);
-    let price = if before == Kind::Sign { 0 } else { 1155 };
+fn price_lines(bytes: &[u8], before: ByteClass) -> (usize, u64) {
+    let length = run_length(bytes, ByteClass::Line);
+    let price = if before == ByteClass::Sign { 0 } else { 1155 };
     (length, price + 1130 * (length as u64 / 16))
 }
 
 /// Signs: common pairs are one token, and so is a long row of the same sign.
-fn signs(bytes: &[u8]) -> (usize, u64) {
-    let length = run(bytes, Kind::Sign);
+fn price_signs(bytes: &[u8]) -> (usize, u64) {
+    let length = run_length(bytes, ByteClass::Sign);
     if length == 1 {
-        let joined = bytes.get(1).is_some_and(|byte| Kind::of(*byte).is_letter());
+        let joined = bytes.get(1).is_some_and(|byte| ByteClass::of(*byte).is_letter());
         return (1, if joined { 508 } else { 987 });
     }
     let row = bytes.get(1..length).unwrap_or_default();
@@ -217,7 +221,7 @@ fn signs(bytes: &[u8]) -> (usize, u64) {
 }
 
 /// One character beyond ASCII, by its script.
-fn wide(bytes: &[u8]) -> (usize, u64) {
+fn price_wide(bytes: &[u8]) -> (usize, u64) {
     let at = |index: usize| u32::from(bytes.get(index).copied().unwrap_or(0));
     let tail = |index: usize| at(index) & 0x3f;
     let (length, scalar) = match at(0) {
@@ -262,7 +266,7 @@ fn wide(bytes: &[u8]) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::Vocabulary;
+    use crate::vocabulary::TokenVocabulary;
 
     const RUST: &str = r#"
 /// Reads the header, if there is one.
@@ -310,25 +314,33 @@ pub(crate) fn header(bytes: &[u8]) -> Option<Header> {
             ("russian", "В гавани было тихо, и никто не мог сказать, куда ушли лодки."),
         ];
         for (name, text) in table {
-            let exact = Vocabulary::O200k.count(text);
-            let estimate = Estimate { family: Family::Neutral }.text(text);
+            let exact = TokenVocabulary::O200k.count(text);
+            let estimate =
+                TokenEstimator { family: TokenizerFamily::Neutral }.estimate_tokens(text);
             let percent = i64::from(estimate) * 100 / i64::from(exact) - 100;
             assert!((-10..=30).contains(&percent), "{name}: {estimate} for {exact}, {percent} %");
         }
         // Blanks are cheap, and may be taken to be dearer than they are.
-        let exact = Vocabulary::O200k.count(&blanks);
-        let estimate = Estimate { family: Family::Neutral }.text(&blanks);
+        let exact = TokenVocabulary::O200k.count(&blanks);
+        let estimate = TokenEstimator { family: TokenizerFamily::Neutral }.estimate_tokens(&blanks);
         assert!((exact..=4 * exact).contains(&estimate), "{estimate} for {exact}");
     }
 
     #[test]
     fn families_scale_the_estimate() {
         let text = "word ".repeat(1000);
-        let count = |family| Estimate { family }.text(&text);
-        assert!(count(Family::Claude).abs_diff(count(Family::Neutral) * 16 / 10) <= 2);
-        for family in Family::ALL {
-            assert_eq!(Estimate { family }.text(""), 0);
-            assert_eq!(Estimate { family }.text("a").max(2), 2, "{}", family.name());
+        let count = |family| TokenEstimator { family }.estimate_tokens(&text);
+        assert!(
+            count(TokenizerFamily::Claude).abs_diff(count(TokenizerFamily::Neutral) * 16 / 10) <= 2
+        );
+        for family in TokenizerFamily::ALL {
+            assert_eq!(TokenEstimator { family }.estimate_tokens(""), 0);
+            assert_eq!(
+                TokenEstimator { family }.estimate_tokens("a").max(2),
+                2,
+                "{}",
+                family.name()
+            );
         }
     }
 

@@ -11,11 +11,11 @@ mod counting;
 mod media;
 pub mod models;
 mod tokenizer;
-mod remember;
+mod cached_counter;
 
-pub use counting::Counting;
-pub use estimate::{Estimate, Family};
-pub use media::Vision;
-pub use remember::Remembering;
-pub use tokenizer::Tokenizer;
-pub use vocabulary::Vocabulary;
+pub use cached_counter::CachedCounter;
+pub use counting::CountingMethod;
+pub use estimate::{TokenEstimator, TokenizerFamily};
+pub use media::ImageTokenRule;
+pub use tokenizer::ModelTokenizer;
+pub use vocabulary::TokenVocabulary;

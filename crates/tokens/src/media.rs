@@ -9,26 +9,26 @@
 mod base64;
 mod header;
 
-use header::Found;
+use header::MediaHeader;
 
-use crate::{counting::Counting, estimate::Family, vocabulary::Vocabulary};
+use crate::{counting::CountingMethod, estimate::TokenizerFamily, vocabulary::TokenVocabulary};
 
 /// A picture whose size cannot be told counts as one of this size.
-const USUAL: (u64, u64) = (1600, 1200);
+const DEFAULT_SIZE: (u64, u64) = (1600, 1200);
 
 /// No side is taken to be longer; keeps every product far from overflow.
-const LONGEST: u64 = 1 << 20;
+const MAX_SIDE: u64 = 1 << 20;
 
 /// Nothing counts more.
-const MOST: u64 = 100_000;
+const MAX_TOKENS: u64 = 100_000;
 
 /// Bytes that tell the size of a picture; JPEG hides it behind previews and colour profiles.
-const HEAD: usize = 64;
-const JPEG_HEAD: usize = 64 * 1024;
+const HEADER_BYTES: usize = 64;
+const JPEG_HEADER_BYTES: usize = 64 * 1024;
 
 /// How a model looks at pictures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Vision {
+pub enum ImageTokenRule {
     /// Fitted into 2048 × 2048, the shorter side brought down to 768, cut into tiles of 512.
     Tiles {
         /// Tokens of every picture.
@@ -43,7 +43,7 @@ pub enum Vision {
         /// Pixels of the longer side, at most.
         edge: u32,
         /// Patches, at most.
-        most: u32,
+        max_patches: u32,
         /// Tokens for a hundred patches.
         percent: u32,
     },
@@ -56,101 +56,106 @@ pub enum Vision {
     Flat(u32),
 }
 
-impl Vision {
+impl ImageTokenRule {
     /// GPT-4o, GPT-4.1 and GPT-4 Turbo.
-    pub const GPT_4O: Vision = Vision::Tiles { base: 85, tile: 170 };
+    pub const GPT_4O: ImageTokenRule = ImageTokenRule::Tiles { base: 85, tile: 170 };
     /// GPT-4o mini, whose pictures cost as much money as those of GPT-4o.
-    pub const GPT_4O_MINI: Vision = Vision::Tiles { base: 2833, tile: 5667 };
+    pub const GPT_4O_MINI: ImageTokenRule = ImageTokenRule::Tiles { base: 2833, tile: 5667 };
     /// The o-series.
-    pub const O_SERIES: Vision = Vision::Tiles { base: 75, tile: 150 };
+    pub const O_SERIES: ImageTokenRule = ImageTokenRule::Tiles { base: 75, tile: 150 };
     /// GPT-5 to 5.2.
-    pub const GPT_5: Vision = Vision::Tiles { base: 70, tile: 140 };
+    pub const GPT_5: ImageTokenRule = ImageTokenRule::Tiles { base: 70, tile: 140 };
     /// The small models of GPT-4.1 and GPT-5, and o4-mini; the most expensive of their factors.
-    pub const SMALL_GPT: Vision =
-        Vision::Patches { side: 32, edge: 2048, most: 1536, percent: 246 };
+    pub const SMALL_GPT: ImageTokenRule =
+        ImageTokenRule::Patches { side: 32, edge: 2048, max_patches: 1536, percent: 246 };
     /// GPT-5.4 and later, where a picture is read in its own size.
-    pub const GPT_5_4: Vision =
-        Vision::Patches { side: 32, edge: 6000, most: 10_000, percent: 120 };
+    pub const GPT_5_4: ImageTokenRule =
+        ImageTokenRule::Patches { side: 32, edge: 6000, max_patches: 10_000, percent: 120 };
     /// Claude up to 4.6.
-    pub const EARLY_CLAUDE: Vision =
-        Vision::Patches { side: 28, edge: 1568, most: 1600, percent: 100 };
+    pub const EARLY_CLAUDE: ImageTokenRule =
+        ImageTokenRule::Patches { side: 28, edge: 1568, max_patches: 1600, percent: 100 };
     /// Claude since Opus 4.7.
-    pub const CLAUDE: Vision = Vision::Patches { side: 28, edge: 2576, most: 4784, percent: 100 };
+    pub const CLAUDE: ImageTokenRule =
+        ImageTokenRule::Patches { side: 28, edge: 2576, max_patches: 4784, percent: 100 };
     /// Gemini 1.5 to 2.5.
-    pub const GEMINI: Vision = Vision::Crops { tile: 258 };
+    pub const GEMINI: ImageTokenRule = ImageTokenRule::Crops { tile: 258 };
     /// Gemini 3, with its default resolution.
-    pub const GEMINI_3: Vision = Vision::Flat(1120);
+    pub const GEMINI_3: ImageTokenRule = ImageTokenRule::Flat(1120);
 
     /// How models that are counted this way mostly look at pictures.
-    pub fn of(counting: Counting) -> Vision {
+    pub fn of(counting: CountingMethod) -> ImageTokenRule {
         match counting {
-            Counting::Exact(
-                Vocabulary::O200k | Vocabulary::Cl100k | Vocabulary::P50k | Vocabulary::R50k,
-            ) => Vision::GPT_4O,
-            Counting::Estimate(Family::EarlyClaude) => Vision::EARLY_CLAUDE,
-            Counting::Estimate(Family::Gemini) => Vision::GEMINI,
-            Counting::Exact(_) | Counting::Estimate(Family::Neutral | Family::Claude) => {
-                Vision::CLAUDE
+            CountingMethod::Exact(
+                TokenVocabulary::O200k
+                | TokenVocabulary::Cl100k
+                | TokenVocabulary::P50k
+                | TokenVocabulary::R50k,
+            ) => ImageTokenRule::GPT_4O,
+            CountingMethod::Estimate(TokenizerFamily::EarlyClaude) => ImageTokenRule::EARLY_CLAUDE,
+            CountingMethod::Estimate(TokenizerFamily::Gemini) => ImageTokenRule::GEMINI,
+            CountingMethod::Exact(_)
+            | CountingMethod::Estimate(TokenizerFamily::Neutral | TokenizerFamily::Claude) => {
+                ImageTokenRule::CLAUDE
             }
         }
     }
 
     /// Tokens of what `data` stands for: base64 (with or without `data:…,` in front), an address,
     /// or an id.
-    pub fn media(self, data: &str) -> u32 {
+    pub fn media_tokens(self, data: &str) -> u32 {
         let data = match data.strip_prefix("data:") {
             Some(rest) => rest.split_once(',').map_or("", |(_, data)| data),
             None => data,
         };
         let bytes = data.len() as u64 / 4 * 3;
-        let tokens = match look(data) {
-            Found::Picture { width, height } => self.picture(width, height),
-            Found::Document => (bytes / 32).max(1500),
-            Found::Sound => (bytes / 500).max(32),
-            Found::Film => (bytes / 400).max(258),
-            Found::Nothing => self.picture(USUAL.0, USUAL.1),
+        let tokens = match read_media_header(data) {
+            MediaHeader::Image { width, height } => self.image_tokens(width, height),
+            MediaHeader::Document => (bytes / 32).max(1500),
+            MediaHeader::Audio => (bytes / 500).max(32),
+            MediaHeader::Video => (bytes / 400).max(258),
+            MediaHeader::Unknown => self.image_tokens(DEFAULT_SIZE.0, DEFAULT_SIZE.1),
         };
-        u32::try_from(tokens.min(MOST)).unwrap_or(u32::MAX)
+        u32::try_from(tokens.min(MAX_TOKENS)).unwrap_or(u32::MAX)
     }
 
     /// Tokens of a picture of that many pixels.
-    fn picture(self, width: u64, height: u64) -> u64 {
-        let (width, height) = (width.clamp(1, LONGEST), height.clamp(1, LONGEST));
+    fn image_tokens(self, width: u64, height: u64) -> u64 {
+        let (width, height) = (width.clamp(1, MAX_SIDE), height.clamp(1, MAX_SIDE));
         match self {
-            Vision::Tiles { base, tile } => {
-                let (width, height) = shrink(width, height, width.max(height), 2048);
-                let (width, height) = shrink(width, height, width.min(height), 768);
+            ImageTokenRule::Tiles { base, tile } => {
+                let (width, height) = scale_down(width, height, width.max(height), 2048);
+                let (width, height) = scale_down(width, height, width.min(height), 768);
                 let tiles = width.div_ceil(512) * height.div_ceil(512);
                 u64::from(base) + u64::from(tile) * tiles
             }
-            Vision::Patches { side, edge, most, percent } => {
-                let (width, height) = shrink(width, height, width.max(height), edge.into());
+            ImageTokenRule::Patches { side, edge, max_patches: most, percent } => {
+                let (width, height) = scale_down(width, height, width.max(height), edge.into());
                 let side = u64::from(side.max(1));
                 let patches = width.div_ceil(side) * height.div_ceil(side);
                 (patches.min(most.into()) * u64::from(percent)).div_ceil(100)
             }
-            Vision::Crops { tile } if width.max(height) <= 384 => tile.into(),
-            Vision::Crops { tile } => {
+            ImageTokenRule::Crops { tile } if width.max(height) <= 384 => tile.into(),
+            ImageTokenRule::Crops { tile } => {
                 let unit = (width.min(height) * 2 / 3).clamp(256, 768);
                 u64::from(tile) * width.div_ceil(unit) * height.div_ceil(unit)
             }
-            Vision::Flat(tokens) => tokens.into(),
+            ImageTokenRule::Flat(tokens) => tokens.into(),
         }
     }
 }
 
 /// Both sides scaled down so that one of them, `side`, is at most `most`.
-fn shrink(width: u64, height: u64, side: u64, most: u64) -> (u64, u64) {
+fn scale_down(width: u64, height: u64, side: u64, most: u64) -> (u64, u64) {
     if side <= most {
         return (width, height);
     }
     ((width * most / side).max(1), (height * most / side).max(1))
 }
 
-fn look(data: &str) -> Found {
-    let head = base64::decode(data, HEAD);
+fn read_media_header(data: &str) -> MediaHeader {
+    let head = base64::decode(data, HEADER_BYTES);
     if header::is_jpeg(&head) {
-        return header::jpeg(&base64::decode(data, JPEG_HEAD));
+        return header::read_jpeg(&base64::decode(data, JPEG_HEADER_BYTES));
     }
     header::read(&head)
 }
@@ -169,26 +174,30 @@ mod tests {
     #[test]
     fn pictures_are_scaled_and_cut_as_documented() {
         let table = [
-            (Vision::GPT_4O, 1024, 1024, 765),
-            (Vision::GPT_4O, 2048, 4096, 1105),
-            (Vision::GPT_4O, 512, 512, 255),
-            (Vision::GPT_4O, 1, 1, 255),
-            (Vision::GPT_4O_MINI, 1024, 1024, 25_501),
-            (Vision::GPT_5, 1024, 1024, 630),
-            (Vision::GPT_5_4, 1024, 1024, 1229),
-            (Vision::GPT_5_4, 1920, 1080, 2448),
-            (Vision::GPT_5_4, 12_000, 12_000, 12_000),
-            (Vision::EARLY_CLAUDE, 200, 200, 64),
-            (Vision::EARLY_CLAUDE, 1000, 1000, 1296),
-            (Vision::EARLY_CLAUDE, 3000, 3000, 1600),
-            (Vision::CLAUDE, 1920, 1080, 2691),
-            (Vision::CLAUDE, 8000, 8000, 4784),
-            (Vision::GEMINI, 384, 384, 258),
-            (Vision::GEMINI, 960, 540, 6 * 258),
-            (Vision::GEMINI_3, 4000, 3000, 1120),
+            (ImageTokenRule::GPT_4O, 1024, 1024, 765),
+            (ImageTokenRule::GPT_4O, 2048, 4096, 1105),
+            (ImageTokenRule::GPT_4O, 512, 512, 255),
+            (ImageTokenRule::GPT_4O, 1, 1, 255),
+            (ImageTokenRule::GPT_4O_MINI, 1024, 1024, 25_501),
+            (ImageTokenRule::GPT_5, 1024, 1024, 630),
+            (ImageTokenRule::GPT_5_4, 1024, 1024, 1229),
+            (ImageTokenRule::GPT_5_4, 1920, 1080, 2448),
+            (ImageTokenRule::GPT_5_4, 12_000, 12_000, 12_000),
+            (ImageTokenRule::EARLY_CLAUDE, 200, 200, 64),
+            (ImageTokenRule::EARLY_CLAUDE, 1000, 1000, 1296),
+            (ImageTokenRule::EARLY_CLAUDE, 3000, 3000, 1600),
+            (ImageTokenRule::CLAUDE, 1920, 1080, 2691),
+            (ImageTokenRule::CLAUDE, 8000, 8000, 4784),
+            (ImageTokenRule::GEMINI, 384, 384, 258),
+            (ImageTokenRule::GEMINI, 960, 540, 6 * 258),
+            (ImageTokenRule::GEMINI_3, 4000, 3000, 1120),
         ];
         for (vision, width, height, expected) in table {
-            assert_eq!(vision.media(&png(width, height)), expected, "{vision:?} {width}×{height}");
+            assert_eq!(
+                vision.media_tokens(&png(width, height)),
+                expected,
+                "{vision:?} {width}×{height}"
+            );
         }
     }
 
@@ -196,13 +205,13 @@ mod tests {
     fn what_has_no_size_is_counted_as_a_usual_picture() {
         let addresses = ["https://example.org/cat.png", "file-abc123", "", "data:", "data:x,%"];
         for data in addresses {
-            assert_eq!(Vision::GPT_4O.media(data), 765, "{data}");
-            assert_eq!(Vision::EARLY_CLAUDE.media(data), 1600, "{data}");
-            assert_eq!(Vision::CLAUDE.media(data), 2494, "{data}");
-            assert_eq!(Vision::GEMINI.media(data), 1548, "{data}");
+            assert_eq!(ImageTokenRule::GPT_4O.media_tokens(data), 765, "{data}");
+            assert_eq!(ImageTokenRule::EARLY_CLAUDE.media_tokens(data), 1600, "{data}");
+            assert_eq!(ImageTokenRule::CLAUDE.media_tokens(data), 2494, "{data}");
+            assert_eq!(ImageTokenRule::GEMINI.media_tokens(data), 1548, "{data}");
         }
         let address = format!("data:image/png;base64,{}", png(512, 512));
-        assert_eq!(Vision::GPT_4O.media(&address), 255);
+        assert_eq!(ImageTokenRule::GPT_4O.media_tokens(&address), 255);
     }
 
     #[test]
@@ -221,21 +230,26 @@ mod tests {
             (data(b"\0\0\0\x20ftypisom", 400_000), 1000),
         ];
         for (data, expected) in table {
-            let tokens = Vision::GPT_4O.media(&data);
+            let tokens = ImageTokenRule::GPT_4O.media_tokens(&data);
             assert!(tokens.abs_diff(expected) <= 1, "{tokens} {expected}");
         }
     }
 
     #[test]
     fn absurd_sizes_and_cut_headers_have_a_bounded_count() {
-        let all = Counting::all().map(Vision::of);
-        let more = [Vision::GPT_4O_MINI, Vision::SMALL_GPT, Vision::GPT_5_4, Vision::GEMINI_3];
+        let all = CountingMethod::all().map(ImageTokenRule::of);
+        let more = [
+            ImageTokenRule::GPT_4O_MINI,
+            ImageTokenRule::SMALL_GPT,
+            ImageTokenRule::GPT_5_4,
+            ImageTokenRule::GEMINI_3,
+        ];
         for vision in all.chain(more) {
             for width in [0, 1, 2, 70_000, u32::MAX] {
                 for height in [0, 1, 2, 70_000, u32::MAX] {
                     let whole = png(width, height);
                     for end in 0..=whole.len() {
-                        let tokens = vision.media(whole.get(..end).unwrap_or_default());
+                        let tokens = vision.media_tokens(whole.get(..end).unwrap_or_default());
                         assert!((1..=100_000).contains(&tokens), "{vision:?} {width}×{height}");
                     }
                 }

@@ -8,14 +8,14 @@
 
 mod table;
 
-use crate::{counting::Counting, estimate::Family, media::Vision};
+use crate::{counting::CountingMethod, estimate::TokenizerFamily, media::ImageTokenRule};
 
 /// Longer names are nobody's.
-const LONGEST: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 
 /// What is known about a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Model {
+pub struct ModelSpec {
     /// The beginning of its name in the table.
     pub name: &'static str,
     /// Tokens that a request and its reply may take together.
@@ -23,17 +23,17 @@ pub struct Model {
     /// Tokens to keep free for a reply: the longest one, but at most half of the window.
     pub output: u64,
     /// How its tokens are counted.
-    pub counting: Counting,
+    pub counting: CountingMethod,
     /// How it looks at pictures.
-    pub vision: Vision,
+    pub vision: ImageTokenRule,
 }
 
 /// What is known about the model of that name.
-pub fn find(name: &str) -> Option<Model> {
-    let name = lowered(name)?;
-    let starts = starts(&name);
-    let length = |model: &Model| model.name.split('-').count();
-    let matching = |model: &&Model| starts.iter().any(|start| begins_with(start, model.name));
+pub fn find_model(name: &str) -> Option<ModelSpec> {
+    let name = lowercase_name(name)?;
+    let starts = name_starts(&name);
+    let length = |model: &ModelSpec| model.name.split('-').count();
+    let matching = |model: &&ModelSpec| starts.iter().any(|start| begins_with(start, model.name));
     let mut model = *table::MODELS.iter().filter(matching).max_by_key(|model| length(model))?;
     // Coding agents mark a Claude whose larger window was asked for.
     if name.ends_with("[1m]") {
@@ -43,22 +43,22 @@ pub fn find(name: &str) -> Option<Model> {
 }
 
 /// How the models of a name's maker are counted, if the maker keeps his vocabulary to himself.
-pub(crate) fn maker(name: &str) -> Option<Counting> {
-    let name = lowered(name)?;
-    let starts = starts(&name);
-    let makers = [("claude", Family::Claude), ("gemini", Family::Gemini)];
+pub(crate) fn counting_for_maker(name: &str) -> Option<CountingMethod> {
+    let name = lowercase_name(name)?;
+    let starts = name_starts(&name);
+    let makers = [("claude", TokenizerFamily::Claude), ("gemini", TokenizerFamily::Gemini)];
     let (_, family) = makers
         .into_iter()
         .find(|(maker, _)| starts.iter().any(|start| begins_with(start, maker)))?;
-    Some(Counting::Estimate(family))
+    Some(CountingMethod::Estimate(family))
 }
 
-fn lowered(name: &str) -> Option<String> {
-    (name.len() <= LONGEST).then(|| name.trim().to_ascii_lowercase())
+fn lowercase_name(name: &str) -> Option<String> {
+    (name.len() <= MAX_NAME_BYTES).then(|| name.trim().to_ascii_lowercase())
 }
 
 /// Where the model's own name may start: at the front, or behind what a gateway put there.
-fn starts(name: &str) -> Vec<&str> {
+fn name_starts(name: &str) -> Vec<&str> {
     let behind = name.match_indices(['/', '.', ':']).filter_map(|(at, _)| name.get(at + 1..));
     std::iter::once(name).chain(behind).collect()
 }
@@ -123,7 +123,7 @@ mod tests {
             ("x-ai/grok-4.1-fast", "grok-4-1-fast 2000000 estimate"),
         ];
         for (name, expected) in table {
-            let told = find(name)
+            let told = find_model(name)
                 .map(|model| format!("{} {} {}", model.name, model.window, model.counting.name()));
             assert_eq!(told.as_deref(), Some(expected), "{name}");
         }
@@ -134,16 +134,19 @@ mod tests {
         let long = "gpt-4o-".repeat(100);
         let names = ["", "gpt", "gpt-4omni", "gpt4", "my-o1", "claude", "claude-next", "-", &long];
         for name in names {
-            assert_eq!(find(name), None, "{name}");
+            assert_eq!(find_model(name), None, "{name}");
         }
-        assert_eq!(maker("anthropic/claude-next"), Some(Counting::Estimate(Family::Claude)));
-        assert_eq!(maker("claudette"), None);
+        assert_eq!(
+            counting_for_maker("anthropic/claude-next"),
+            Some(CountingMethod::Estimate(TokenizerFamily::Claude))
+        );
+        assert_eq!(counting_for_maker("claudette"), None);
     }
 
     #[test]
     fn the_table_is_well_formed() {
         for model in table::MODELS {
-            assert_eq!(find(model.name), Some(*model), "found by its own name");
+            assert_eq!(find_model(model.name), Some(*model), "found by its own name");
             assert!(model.output > 0 && model.output <= model.window / 2, "{}", model.name);
         }
     }

@@ -1,58 +1,58 @@
 //! A counter for a draft: text by a vocabulary or an estimate, media by their size.
 
-use foxwedge_core::compact::Counter;
+use foxwedge_core::compact::TokenCounter;
 
 use crate::{
-    counting::Counting,
-    estimate::{Estimate, Family},
-    media::Vision,
+    counting::CountingMethod,
+    estimate::{TokenEstimator, TokenizerFamily},
+    media::ImageTokenRule,
     models,
 };
 
 /// Counts the tokens of one model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tokenizer {
-    counting: Counting,
-    vision: Vision,
+pub struct ModelTokenizer {
+    counting: CountingMethod,
+    vision: ImageTokenRule,
 }
 
-impl Tokenizer {
+impl ModelTokenizer {
     /// Counts in a given way; media are counted as its models mostly do.
-    pub fn of(counting: Counting) -> Tokenizer {
-        Tokenizer { counting, vision: Vision::of(counting) }
+    pub fn of(counting: CountingMethod) -> ModelTokenizer {
+        ModelTokenizer { counting, vision: ImageTokenRule::of(counting) }
     }
 
     /// Counts for a model. Of an unknown one the maker may still be known; else it is an estimate.
-    pub fn for_model(name: Option<&str>) -> Tokenizer {
-        let neutral = Counting::Estimate(Family::Neutral);
-        let Some(name) = name else { return Tokenizer::of(neutral) };
-        match models::find(name) {
-            Some(model) => Tokenizer { counting: model.counting, vision: model.vision },
-            None => Tokenizer::of(models::maker(name).unwrap_or(neutral)),
+    pub fn for_model(name: Option<&str>) -> ModelTokenizer {
+        let neutral = CountingMethod::Estimate(TokenizerFamily::Neutral);
+        let Some(name) = name else { return ModelTokenizer::of(neutral) };
+        match models::find_model(name) {
+            Some(model) => ModelTokenizer { counting: model.counting, vision: model.vision },
+            None => ModelTokenizer::of(models::counting_for_maker(name).unwrap_or(neutral)),
         }
     }
 
     /// How it counts text.
-    pub fn counting(&self) -> Counting {
+    pub fn counting(&self) -> CountingMethod {
         self.counting
     }
 
     /// How it counts pictures.
-    pub fn vision(&self) -> Vision {
+    pub fn vision(&self) -> ImageTokenRule {
         self.vision
     }
 }
 
-impl Counter for Tokenizer {
-    fn text(&mut self, text: &str) -> u32 {
+impl TokenCounter for ModelTokenizer {
+    fn count_text(&mut self, text: &str) -> u32 {
         match self.counting {
-            Counting::Exact(vocabulary) => vocabulary.count(text),
-            Counting::Estimate(family) => Estimate { family }.text(text),
+            CountingMethod::Exact(vocabulary) => vocabulary.count(text),
+            CountingMethod::Estimate(family) => TokenEstimator { family }.estimate_tokens(text),
         }
     }
 
-    fn media(&mut self, data: &str) -> u32 {
-        self.vision.media(data)
+    fn count_media(&mut self, data: &str) -> u32 {
+        self.vision.media_tokens(data)
     }
 
     fn is_exact(&self) -> bool {
@@ -78,7 +78,7 @@ mod tests {
             (None, "estimate"),
         ];
         for (model, expected) in table {
-            let tokenizer = Tokenizer::for_model(model);
+            let tokenizer = ModelTokenizer::for_model(model);
             assert_eq!(tokenizer.counting().name(), expected, "{model:?}");
             assert_eq!(tokenizer.is_exact(), !expected.starts_with("estimate"), "{model:?}");
         }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn claude_counts_more_than_others() {
         let text = "A repaired conversation keeps every byte that nobody had to change.";
-        let count = |name| Tokenizer::for_model(Some(name)).text(text);
+        let count = |name| ModelTokenizer::for_model(Some(name)).count_text(text);
         assert_eq!(count("gpt-4o"), 12);
         assert!(count("claude-sonnet-4-5") > count("gemini-2.5-pro"));
         assert!(count("claude-opus-4-8") > count("claude-sonnet-4-5"));

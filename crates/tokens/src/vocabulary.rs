@@ -8,7 +8,7 @@ use tiktoken::CoreBpe;
 /// A vocabulary that somebody published.
 // All of them: together 5 MB in the program, and each is unpacked only when it is first used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum Vocabulary {
+pub enum TokenVocabulary {
     /// OpenAI since GPT-4o.
     O200k,
     /// OpenAI's GPT-4 and GPT-3.5.
@@ -35,75 +35,75 @@ pub enum Vocabulary {
     MinimaxM2,
 }
 
-impl Vocabulary {
+impl TokenVocabulary {
     /// Every vocabulary.
-    pub const ALL: [Vocabulary; 12] = [
-        Vocabulary::O200k,
-        Vocabulary::Cl100k,
-        Vocabulary::P50k,
-        Vocabulary::R50k,
-        Vocabulary::Llama3,
-        Vocabulary::DeepseekV3,
-        Vocabulary::Qwen2,
-        Vocabulary::Tekken,
-        Vocabulary::KimiK2,
-        Vocabulary::Glm4,
-        Vocabulary::Glm5,
-        Vocabulary::MinimaxM2,
+    pub const ALL: [TokenVocabulary; 12] = [
+        TokenVocabulary::O200k,
+        TokenVocabulary::Cl100k,
+        TokenVocabulary::P50k,
+        TokenVocabulary::R50k,
+        TokenVocabulary::Llama3,
+        TokenVocabulary::DeepseekV3,
+        TokenVocabulary::Qwen2,
+        TokenVocabulary::Tekken,
+        TokenVocabulary::KimiK2,
+        TokenVocabulary::Glm4,
+        TokenVocabulary::Glm5,
+        TokenVocabulary::MinimaxM2,
     ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Vocabulary::O200k => "o200k",
-            Vocabulary::Cl100k => "cl100k",
-            Vocabulary::P50k => "p50k",
-            Vocabulary::R50k => "r50k",
-            Vocabulary::Llama3 => "llama3",
-            Vocabulary::DeepseekV3 => "deepseek-v3",
-            Vocabulary::Qwen2 => "qwen2",
-            Vocabulary::Tekken => "tekken",
-            Vocabulary::KimiK2 => "kimi-k2",
-            Vocabulary::Glm4 => "glm4",
-            Vocabulary::Glm5 => "glm5",
-            Vocabulary::MinimaxM2 => "minimax-m2",
+            TokenVocabulary::O200k => "o200k",
+            TokenVocabulary::Cl100k => "cl100k",
+            TokenVocabulary::P50k => "p50k",
+            TokenVocabulary::R50k => "r50k",
+            TokenVocabulary::Llama3 => "llama3",
+            TokenVocabulary::DeepseekV3 => "deepseek-v3",
+            TokenVocabulary::Qwen2 => "qwen2",
+            TokenVocabulary::Tekken => "tekken",
+            TokenVocabulary::KimiK2 => "kimi-k2",
+            TokenVocabulary::Glm4 => "glm4",
+            TokenVocabulary::Glm5 => "glm5",
+            TokenVocabulary::MinimaxM2 => "minimax-m2",
         }
     }
 
     /// The vocabulary of that name; `o200k_base` and its like are understood too.
-    pub fn parse(name: &str) -> Option<Vocabulary> {
-        let named = |vocabulary: &Vocabulary| {
+    pub fn parse(name: &str) -> Option<TokenVocabulary> {
+        let named = |vocabulary: &TokenVocabulary| {
             vocabulary.name() == name || vocabulary.published_as() == name
         };
-        Vocabulary::ALL.into_iter().find(named)
+        TokenVocabulary::ALL.into_iter().find(named)
     }
 
     /// How many tokens a text takes. The first text of a vocabulary also pays for unpacking it.
     pub fn count(self, text: &str) -> u32 {
         // A vocabulary that was left out of the build would be estimated, not a panic.
-        let tokens = self.pairs().map_or(text.len().div_ceil(3), |pairs| pairs.count(text));
+        let tokens = self.encoder().map_or(text.len().div_ceil(3), |pairs| pairs.count(text));
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
-    fn pairs(self) -> Option<&'static CoreBpe> {
+    fn encoder(self) -> Option<&'static CoreBpe> {
         tiktoken::get_encoding(self.published_as())
     }
 
     /// The name it was published under.
     fn published_as(self) -> &'static str {
         match self {
-            Vocabulary::O200k => "o200k_base",
-            Vocabulary::Cl100k => "cl100k_base",
-            Vocabulary::P50k => "p50k_base",
-            Vocabulary::R50k => "r50k_base",
-            Vocabulary::Llama3 => "llama3",
-            Vocabulary::DeepseekV3 => "deepseek_v3",
-            Vocabulary::Qwen2 => "qwen2",
-            Vocabulary::Tekken => "mistral_v3",
-            Vocabulary::KimiK2 => "kimi_k2",
-            Vocabulary::Glm4 => "glm4",
-            Vocabulary::Glm5 => "glm5",
-            Vocabulary::MinimaxM2 => "minimax_m2",
+            TokenVocabulary::O200k => "o200k_base",
+            TokenVocabulary::Cl100k => "cl100k_base",
+            TokenVocabulary::P50k => "p50k_base",
+            TokenVocabulary::R50k => "r50k_base",
+            TokenVocabulary::Llama3 => "llama3",
+            TokenVocabulary::DeepseekV3 => "deepseek_v3",
+            TokenVocabulary::Qwen2 => "qwen2",
+            TokenVocabulary::Tekken => "mistral_v3",
+            TokenVocabulary::KimiK2 => "kimi_k2",
+            TokenVocabulary::Glm4 => "glm4",
+            TokenVocabulary::Glm5 => "glm5",
+            TokenVocabulary::MinimaxM2 => "minimax_m2",
         }
     }
 }
@@ -114,24 +114,24 @@ mod tests {
 
     #[test]
     fn every_vocabulary_is_in_the_program_and_has_its_name() {
-        for vocabulary in Vocabulary::ALL {
-            assert!(vocabulary.pairs().is_some(), "{}", vocabulary.name());
-            assert_eq!(Vocabulary::parse(vocabulary.name()), Some(vocabulary));
-            assert_eq!(Vocabulary::parse(vocabulary.published_as()), Some(vocabulary));
+        for vocabulary in TokenVocabulary::ALL {
+            assert!(vocabulary.encoder().is_some(), "{}", vocabulary.name());
+            assert_eq!(TokenVocabulary::parse(vocabulary.name()), Some(vocabulary));
+            assert_eq!(TokenVocabulary::parse(vocabulary.published_as()), Some(vocabulary));
             assert_eq!(vocabulary.count(""), 0);
         }
-        assert_eq!(Vocabulary::parse("o200"), None);
+        assert_eq!(TokenVocabulary::parse("o200"), None);
     }
 
     #[test]
     fn known_texts_have_known_counts() {
         let table = [
-            (Vocabulary::O200k, "hello world", 2),
-            (Vocabulary::Cl100k, "hello world", 2),
-            (Vocabulary::R50k, "hello world", 2),
-            (Vocabulary::O200k, "中文分词测试", 4),
-            (Vocabulary::O200k, "1234567", 3),
-            (Vocabulary::O200k, "\u{0}\u{7f}\u{fffd}", 3),
+            (TokenVocabulary::O200k, "hello world", 2),
+            (TokenVocabulary::Cl100k, "hello world", 2),
+            (TokenVocabulary::R50k, "hello world", 2),
+            (TokenVocabulary::O200k, "中文分词测试", 4),
+            (TokenVocabulary::O200k, "1234567", 3),
+            (TokenVocabulary::O200k, "\u{0}\u{7f}\u{fffd}", 3),
         ];
         for (vocabulary, text, expected) in table {
             assert_eq!(vocabulary.count(text), expected, "{} {text:?}", vocabulary.name());
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn special_tokens_in_a_text_are_text() {
         let texts = ["<|endoftext|>", "<|im_start|>user", "[INST]", "<｜begin▁of▁sentence｜>"];
-        for vocabulary in Vocabulary::ALL {
+        for vocabulary in TokenVocabulary::ALL {
             for text in texts {
                 assert!(vocabulary.count(text) > 1, "{} {text}", vocabulary.name());
             }

@@ -3,33 +3,33 @@
 
 use serde_json::{Map, Value};
 
-use crate::{path::plain, refusal::Refusal};
+use crate::{path::display_text, refusal::ToolRefusal};
 
 /// The arguments of a call. Each is asked for once; what nobody asked for is not known.
 #[derive(Debug)]
-pub(crate) struct Arguments<'a> {
+pub(crate) struct ArgumentReader<'a> {
     tool: &'static str,
     given: Option<&'a Map<String, Value>>,
     known: Vec<&'static str>,
-    wrong: Vec<String>,
+    errors: Vec<String>,
 }
 
-impl<'a> Arguments<'a> {
-    pub(crate) fn new(tool: &'static str, input: &'a Value) -> Arguments<'a> {
+impl<'a> ArgumentReader<'a> {
+    pub(crate) fn new(tool: &'static str, input: &'a Value) -> ArgumentReader<'a> {
         let mut wrong = Vec::new();
         let given = input.as_object();
         if given.is_none() {
-            wrong.push(format!("they must be an object, not {}", told(input)));
+            wrong.push(format!("they must be an object, not {}", short_value(input)));
         }
-        Arguments { tool, given, known: Vec::new(), wrong }
+        ArgumentReader { tool, given, known: Vec::new(), errors: wrong }
     }
 
     /// A text that has to be there.
     pub(crate) fn text(&mut self, name: &'static str) -> &'a str {
-        match self.maybe_text(name) {
+        match self.optional_text(name) {
             Ok(Some(text)) => text,
             Ok(None) => {
-                self.wrong.push(format!("`{name}` is missing; it must be a string"));
+                self.errors.push(format!("`{name}` is missing; it must be a string"));
                 ""
             }
             Err(()) => "",
@@ -38,15 +38,15 @@ impl<'a> Arguments<'a> {
 
     /// A text that may be there.
     pub(crate) fn text_or(&mut self, name: &'static str, otherwise: &'a str) -> &'a str {
-        self.maybe_text(name).ok().flatten().unwrap_or(otherwise)
+        self.optional_text(name).ok().flatten().unwrap_or(otherwise)
     }
 
-    fn maybe_text(&mut self, name: &'static str) -> Result<Option<&'a str>, ()> {
-        match self.take(name) {
+    fn optional_text(&mut self, name: &'static str) -> Result<Option<&'a str>, ()> {
+        match self.take_value(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(other) => {
-                self.wrong.push(format!("`{name}` must be a string, not {}", told(other)));
+                self.errors.push(format!("`{name}` must be a string, not {}", short_value(other)));
                 Err(())
             }
         }
@@ -60,16 +60,16 @@ impl<'a> Arguments<'a> {
         most: u64,
         otherwise: u64,
     ) -> u64 {
-        let Some(value) = self.take(name) else { return otherwise };
-        match whole(value).filter(|number| (least..=most).contains(number)) {
+        let Some(value) = self.take_value(name) else { return otherwise };
+        match whole_number(value).filter(|number| (least..=most).contains(number)) {
             Some(number) => number,
             None => {
                 let range = match most {
                     u64::MAX => format!("from {least}"),
                     _ => format!("from {least} to {most}"),
                 };
-                let told = told(value);
-                self.wrong.push(format!("`{name}` must be a whole number {range}, not {told}"));
+                let told = short_value(value);
+                self.errors.push(format!("`{name}` must be a whole number {range}, not {told}"));
                 otherwise
             }
         }
@@ -77,45 +77,46 @@ impl<'a> Arguments<'a> {
 
     /// Yes or no; no, if it is not there.
     pub(crate) fn flag(&mut self, name: &'static str) -> bool {
-        match self.take(name) {
+        match self.take_value(name) {
             None => false,
             Some(Value::Bool(flag)) => *flag,
             Some(other) => {
-                self.wrong.push(format!("`{name}` must be true or false, not {}", told(other)));
+                self.errors
+                    .push(format!("`{name}` must be true or false, not {}", short_value(other)));
                 false
             }
         }
     }
 
     /// Everything was asked for.
-    pub(crate) fn end(mut self) -> Result<(), Refusal> {
+    pub(crate) fn finish(mut self) -> Result<(), ToolRefusal> {
         let known: Vec<String> = self.known.iter().map(|name| format!("`{name}`")).collect();
         for name in self.given.iter().flat_map(|given| given.keys()).take(20) {
             if !self.known.contains(&name.as_str()) {
-                let name = told(&Value::from(name.as_str()));
+                let name = short_value(&Value::from(name.as_str()));
                 let known = known.join(", ");
-                self.wrong.push(format!("{name} is not known; known are {known}"));
+                self.errors.push(format!("{name} is not known; known are {known}"));
             }
         }
-        match self.wrong.as_slice() {
+        match self.errors.as_slice() {
             [] => Ok(()),
-            [one] => Err(Refusal(format!("wrong arguments for `{}`: {one}", self.tool))),
+            [one] => Err(ToolRefusal(format!("wrong arguments for `{}`: {one}", self.tool))),
             more => {
                 let more = more.join("\n- ");
-                Err(Refusal(format!("wrong arguments for `{}`:\n- {more}", self.tool)))
+                Err(ToolRefusal(format!("wrong arguments for `{}`:\n- {more}", self.tool)))
             }
         }
     }
 
     /// An argument. `null` is as good as nothing.
-    fn take(&mut self, name: &'static str) -> Option<&'a Value> {
+    fn take_value(&mut self, name: &'static str) -> Option<&'a Value> {
         self.known.push(name);
         self.given?.get(name).filter(|value| !value.is_null())
     }
 }
 
 /// Some write `3.0`.
-fn whole(value: &Value) -> Option<u64> {
+fn whole_number(value: &Value) -> Option<u64> {
     let number = value.as_number()?;
     number.as_u64().or_else(|| {
         let number = number.as_f64()?;
@@ -125,7 +126,7 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 /// A value, short enough for a message.
-fn told(value: &Value) -> String {
+fn short_value(value: &Value) -> String {
     const MOST: usize = 60;
     match value {
         Value::Null => "null".to_owned(),
@@ -133,7 +134,7 @@ fn told(value: &Value) -> String {
         Value::String(text) => {
             let brief: String = text.chars().take(MOST).collect();
             let more = if brief.len() < text.len() { "…" } else { "" };
-            format!("\"{}{more}\"", plain(&brief))
+            format!("\"{}{more}\"", display_text(&brief))
         }
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
@@ -146,11 +147,11 @@ mod tests {
     use serde_json::json;
 
     fn read(input: Value) -> Result<(String, u64, bool), String> {
-        let mut arguments = Arguments::new("read", &input);
+        let mut arguments = ArgumentReader::new("read", &input);
         let path = arguments.text("path").to_owned();
         let limit = arguments.number("limit", 1, 9, 5);
         let all = arguments.flag("all");
-        arguments.end().map(|()| (path, limit, all)).map_err(|Refusal(why)| why)
+        arguments.finish().map(|()| (path, limit, all)).map_err(|ToolRefusal(why)| why)
     }
 
     #[test]

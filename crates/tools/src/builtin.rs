@@ -13,9 +13,10 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    About, Answer, CommandSettings, Effect, Future, Limits, Tool, Work, Workspace,
-    leash::{Leash, blocking},
-    refusal::Refusal,
+    CommandSettings, Tool, ToolCallResult, ToolEffect, ToolFuture, ToolInvocation, ToolLimits,
+    ToolSpec, ToolWorkspace,
+    cancel::{CancelToken, run_blocking},
+    refusal::ToolRefusal,
 };
 
 /// The names of the built-in tools.
@@ -27,8 +28,8 @@ pub const NAMES: [&str; 6] = ["list", "read", "search", "write", "edit", "run"];
 pub struct UnknownTool(pub String);
 
 pub(crate) fn all(
-    workspace: &Workspace,
-    limits: Limits,
+    workspace: &ToolWorkspace,
+    limits: ToolLimits,
     commands: &CommandSettings,
 ) -> Vec<Arc<dyn Tool>> {
     let tool = |name: &&str| by_name(workspace, name, limits.clone(), commands).ok();
@@ -36,67 +37,69 @@ pub(crate) fn all(
 }
 
 pub(crate) fn by_name(
-    workspace: &Workspace,
+    workspace: &ToolWorkspace,
     name: &str,
-    limits: Limits,
+    limits: ToolLimits,
     commands: &CommandSettings,
 ) -> Result<Arc<dyn Tool>, UnknownTool> {
-    let limits = limits.useful();
-    let (about, act): (About, Act) = match name {
-        "list" => (list::about(&limits), list::act),
-        "read" => (read::about(&limits), read::act),
-        "search" => (search::about(&limits), search::act),
-        "write" => (write::about(&limits), write::act),
-        "edit" => (edit::about(&limits), edit::act),
-        "run" => return Ok(Arc::new(run::Run::new(workspace.clone(), limits, commands.clone()))),
+    let limits = limits.clamp_to_useful();
+    let (about, act): (ToolSpec, FileToolAction) = match name {
+        "list" => (list::list_spec(&limits), list::list_folder),
+        "read" => (read::read_spec(&limits), read::read_file),
+        "search" => (search::search_spec(&limits), search::search_files),
+        "write" => (write::write_spec(&limits), write::write_file),
+        "edit" => (edit::edit_spec(&limits), edit::edit_file),
+        "run" => {
+            return Ok(Arc::new(run::RunTool::new(workspace.clone(), limits, commands.clone())));
+        }
         _ => return Err(UnknownTool(name.to_owned())),
     };
-    Ok(Arc::new(FileTool { about, act, workspace: workspace.clone(), limits }))
+    Ok(Arc::new(FileTool { spec: about, action: act, workspace: workspace.clone(), limits }))
 }
 
 /// What a tool for files does; it may block.
-type Act = fn(&Value, &Site<'_>) -> Result<Answer, Refusal>;
+type FileToolAction = fn(&Value, &FileToolContext<'_>) -> Result<ToolCallResult, ToolRefusal>;
 
 /// Where a tool for files works, and how far it may go.
-struct Site<'a> {
-    workspace: &'a Workspace,
-    limits: &'a Limits,
-    leash: &'a Leash,
+struct FileToolContext<'a> {
+    workspace: &'a ToolWorkspace,
+    limits: &'a ToolLimits,
+    cancel: &'a CancelToken,
 }
 
 /// A tool for files.
 struct FileTool {
-    about: About,
-    act: Act,
-    workspace: Workspace,
-    limits: Limits,
+    spec: ToolSpec,
+    action: FileToolAction,
+    workspace: ToolWorkspace,
+    limits: ToolLimits,
 }
 
 impl Tool for FileTool {
-    fn about(&self) -> &About {
-        &self.about
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
-    fn run<'a>(&'a self, work: Work<'a>) -> Future<'a, Answer> {
-        let (act, workspace, limits) = (self.act, self.workspace.clone(), self.limits.clone());
+    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        let (act, workspace, limits) = (self.action, self.workspace.clone(), self.limits.clone());
         let input = work.input.clone();
-        let leash = Leash::new(work.stop, self.about.limit);
-        Box::pin(blocking(leash, move |leash| {
-            let site = Site { workspace: &workspace, limits: &limits, leash };
-            act(&input, &site).unwrap_or_else(Answer::from)
+        let leash = CancelToken::new(work.stop, self.spec.limit);
+        Box::pin(run_blocking(leash, move |leash| {
+            let site = FileToolContext { workspace: &workspace, limits: &limits, cancel: leash };
+            act(&input, &site).unwrap_or_else(ToolCallResult::from)
         }))
     }
 }
 
 /// What has to be known about a tool. Each property is a name, a type and a description.
-fn about(
+fn build_spec(
     name: &'static str,
     description: impl Into<Cow<'static, str>>,
     required: &[&str],
     properties: &[(&str, &str, String)],
-    effect: Effect,
+    effect: ToolEffect,
     limit: Duration,
-) -> About {
+) -> ToolSpec {
     let property = |(name, kind, words): &(&str, &str, String)| {
         let value = match *kind {
             "integer" => json!({ "type": kind, "minimum": 0, "description": words }),
@@ -111,8 +114,8 @@ fn about(
         "required": required,
         "additionalProperties": false,
     });
-    About { name: name.into(), description: description.into(), schema, effect, limit }
+    ToolSpec { name: name.into(), description: description.into(), schema, effect, limit }
 }
 
 /// Whether `.gitignore` files count: an argument of more than one tool.
-const IGNORED: &str = "Also what .gitignore files name. Default: false.";
+const IGNORED_DESCRIPTION: &str = "Also what .gitignore files name. Default: false.";

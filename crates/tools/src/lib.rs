@@ -8,7 +8,7 @@
 //! when its call is over.
 
 mod tool;
-mod interrupt;
+mod stop;
 mod output;
 mod toolbox;
 mod workspace;
@@ -17,21 +17,24 @@ mod builtin;
 mod arguments;
 mod path;
 mod refusal;
-mod kind;
-mod leash;
-mod place;
+mod dir_entry_kind;
+mod cancel;
+mod file_target;
 mod swap;
 mod walk;
-mod ignored;
+mod ignore_rules;
 mod text;
 mod process;
 mod random;
 
 pub use builtin::{NAMES, UnknownTool};
-pub use interrupt::{Interrupt, Stage, Stop};
-pub use limits::{CommandSettings, Limits};
-pub use output::{Captured, Output};
+pub use limits::{CommandSettings, ToolLimits};
+pub use output::{CapturedOutput, OutputCapture};
 pub use process::{end_orphans, hide_variables, launch, launched_command};
-pub use tool::{About, Answer, Content, Effect, Future, How, Tool, Work};
-pub use toolbox::{Taken, Toolbox};
-pub use workspace::{Workspace, WorkspaceError};
+pub use stop::{StopLevel, StopReceiver, StopSender};
+pub use tool::{
+    Tool, ToolCallResult, ToolCompletion, ToolEffect, ToolFuture, ToolInvocation,
+    ToolResultContent, ToolSpec,
+};
+pub use toolbox::{ToolNameTaken, Toolbox};
+pub use workspace::{ToolWorkspace, WorkspaceError};

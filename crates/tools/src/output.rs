@@ -9,64 +9,65 @@ use tokio::sync::Notify;
 
 /// Takes what a tool says. A copy is the same.
 #[derive(Clone, Debug)]
-pub struct Output(Arc<Shared>);
+pub struct OutputCapture(Arc<SharedCapture>);
 
 #[derive(Debug)]
-struct Shared {
-    kept: Mutex<Kept>,
-    news: Notify,
+struct SharedCapture {
+    buffer: Mutex<HeadTailBuffer>,
+    changed: Notify,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct HeadTailBuffer {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// Bytes in all.
     total: u64,
-    most: usize,
+    max_bytes: usize,
 }
 
 /// What was kept of what a tool said.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// The text, with a mark where something is left out.
     pub text: String,
     /// Bytes in all.
     pub total: u64,
     /// Bytes that are left out.
-    pub left_out: u64,
+    pub omitted: u64,
 }
 
-impl Output {
+impl OutputCapture {
     /// Keeps so many bytes: half of them from the beginning, half from the end.
-    pub fn new(most: usize) -> Output {
-        let kept = Kept { head: Vec::new(), tail: VecDeque::new(), total: 0, most };
-        Output(Arc::new(Shared { kept: Mutex::new(kept), news: Notify::new() }))
+    pub fn new(most: usize) -> OutputCapture {
+        let kept =
+            HeadTailBuffer { head: Vec::new(), tail: VecDeque::new(), total: 0, max_bytes: most };
+        OutputCapture(Arc::new(SharedCapture { buffer: Mutex::new(kept), changed: Notify::new() }))
     }
 
     /// Says more.
     pub fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(bytes);
         drop(kept);
-        self.0.news.notify_one();
+        self.0.changed.notify_one();
     }
 
     /// Waits until something was said since the last time.
-    pub async fn news(&self) {
-        self.0.news.notified().await;
+    pub async fn wait_for_output(&self) {
+        self.0.changed.notified().await;
     }
 
     /// What was said so far.
-    pub fn captured(&self) -> Captured {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).captured()
+    pub fn capture(&self) -> CapturedOutput {
+        self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner).capture()
     }
 }
 
-impl Kept {
+impl HeadTailBuffer {
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let half = self.most / 2;
+        let half = self.max_bytes / 2;
         let room = half.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
@@ -77,7 +78,7 @@ impl Kept {
         self.tail.extend(rest);
     }
 
-    fn captured(&self) -> Captured {
+    fn capture(&self) -> CapturedOutput {
         let kept = (self.head.len() + self.tail.len()) as u64;
         let left_out = self.total - kept;
         let tail: Vec<u8> = self.tail.iter().copied().collect();
@@ -94,7 +95,7 @@ impl Kept {
                 String::from_utf8_lossy(&tail).trim_start_matches('\u{fffd}')
             ),
         };
-        Captured { text, total: self.total, left_out }
+        CapturedOutput { text, total: self.total, omitted: left_out }
     }
 }
 
@@ -112,9 +113,9 @@ mod tests {
             (&["aéé", "éé"], 4, "a\n[… 5 bytes left out …]\né"),
         ];
         for (pieces, most, expected) in table {
-            let output = Output::new(most);
+            let output = OutputCapture::new(most);
             pieces.iter().for_each(|piece| output.push(piece.as_bytes()));
-            assert_eq!(output.captured().text, expected, "{pieces:?}");
+            assert_eq!(output.capture().text, expected, "{pieces:?}");
         }
     }
 }

@@ -4,32 +4,33 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::refusal::Refusal;
+use crate::refusal::ToolRefusal;
 
 /// Bytes of a path, and of one name in it.
-const LONGEST: usize = 4000;
-const LONGEST_NAME: usize = 255;
+const MAX_PATH_BYTES: usize = 4000;
+const MAX_NAME_BYTES: usize = 255;
 
 /// A path below the root, from what was asked for: names and `..`, or `.` for the root itself. A
 /// path that begins with the root is taken for the rest of it.
-pub(crate) fn inside(asked: &str, roots: &[&Path]) -> Result<PathBuf, Refusal> {
+pub(crate) fn resolve_inside(asked: &str, roots: &[&Path]) -> Result<PathBuf, ToolRefusal> {
     check_text(asked)?;
     let path = Path::new(asked);
     let relative = match path.is_absolute() {
         true => roots.iter().find_map(|root| path.strip_prefix(root).ok()),
         false => Some(path),
     };
-    let outside = || Refusal(format!("`{}` lies outside of the workspace; {HELP}", brief(asked)));
+    let outside =
+        || ToolRefusal(format!("`{}` lies outside of the workspace; {HELP}", shorten_path(asked)));
     let mut depth = 0_usize;
     let mut inside = PathBuf::new();
     for part in relative.ok_or_else(outside)?.components() {
         match part {
             Component::CurDir => continue,
             Component::ParentDir => depth = depth.checked_sub(1).ok_or_else(outside)?,
-            Component::Normal(name) if name.len() > LONGEST_NAME => {
+            Component::Normal(name) if name.len() > MAX_NAME_BYTES => {
                 let length = name.len();
-                return Err(Refusal(format!(
-                    "the path has a name of {length} bytes; a name may have {LONGEST_NAME}"
+                return Err(ToolRefusal(format!(
+                    "the path has a name of {length} bytes; a name may have {MAX_NAME_BYTES}"
                 )));
             }
             Component::Normal(_) => depth += 1,
@@ -42,30 +43,32 @@ pub(crate) fn inside(asked: &str, roots: &[&Path]) -> Result<PathBuf, Refusal> {
 
 const HELP: &str = "use a path that begins at its root, like `src/main.rs`, or `.` for the root";
 
-fn check_text(asked: &str) -> Result<(), Refusal> {
+fn check_text(asked: &str) -> Result<(), ToolRefusal> {
     if asked.trim().is_empty() {
-        return Err(Refusal(format!("the path is empty; {HELP}")));
+        return Err(ToolRefusal(format!("the path is empty; {HELP}")));
     }
     if asked.contains('\0') {
-        return Err(Refusal("the path has a NUL character in it".to_owned()));
+        return Err(ToolRefusal("the path has a NUL character in it".to_owned()));
     }
-    if asked.len() > LONGEST {
+    if asked.len() > MAX_PATH_BYTES {
         let length = asked.len();
-        return Err(Refusal(format!("the path has {length} bytes; it may have {LONGEST}")));
+        return Err(ToolRefusal(format!(
+            "the path has {length} bytes; it may have {MAX_PATH_BYTES}"
+        )));
     }
     if asked == "~" || asked.starts_with("~/") {
-        return Err(Refusal(format!("`~` is not known here; {HELP}")));
+        return Err(ToolRefusal(format!("`~` is not known here; {HELP}")));
     }
     Ok(())
 }
 
 /// A path in one line of text: what is no text is marked, and nothing moves a cursor.
-pub(crate) fn shown(path: &Path) -> String {
-    plain(&path.to_string_lossy())
+pub(crate) fn display_path(path: &Path) -> String {
+    display_text(&path.to_string_lossy())
 }
 
 /// Text in one line, without characters that do something.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn display_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
         match character.is_control() {
@@ -76,8 +79,8 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
-fn brief(asked: &str) -> String {
-    let mut brief: String = plain(asked).chars().take(200).collect();
+fn shorten_path(asked: &str) -> String {
+    let mut brief: String = display_text(asked).chars().take(200).collect();
     if brief.len() < asked.len() {
         brief.push('…');
     }
@@ -128,15 +131,15 @@ mod tests {
         ];
         for (asked, expected) in table {
             let roots = [Path::new("/home/x"), Path::new("/real/x")];
-            match inside(asked, &roots) {
+            match resolve_inside(asked, &roots) {
                 Ok(path) => assert_eq!(path.to_str(), Some(expected), "{asked:?}"),
-                Err(Refusal(why)) => assert!(why.contains(expected), "{asked:?}: {why}"),
+                Err(ToolRefusal(why)) => assert!(why.contains(expected), "{asked:?}: {why}"),
             }
         }
     }
 
     #[test]
     fn what_is_shown_is_one_line_of_text() {
-        assert_eq!(plain("a\nb\x1b[31mé"), "a\\nb\\u{1b}[31mé");
+        assert_eq!(display_text("a\nb\x1b[31mé"), "a\\nb\\u{1b}[31mé");
     }
 }

@@ -14,17 +14,17 @@ use tokio::{
 };
 
 pub use self::launch::{hide_variables, launch, launched_command};
-use self::{exit::Exit, pipes::Pipes, tree::Tree};
-use crate::{Output, Stage, Stop, random::digits};
+use self::{exit::ExitWatcher, pipes::ProcessPipes, tree::ProcessTree};
+use crate::{OutputCapture, StopLevel, StopReceiver, random::random_digits};
 
 /// How long is waited for more output behind the end of a command: something that it left behind
 /// may keep its output open.
-const REST: Duration = Duration::from_millis(500);
+const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 /// How long is waited for those that are about to end by themselves.
-const LEAVING: Duration = Duration::from_millis(100);
+const EXIT_GRACE: Duration = Duration::from_millis(100);
 /// How long is waited for one that was killed. A process in the hands of the kernel may take
 /// longer, and is not waited for.
-const KILLED: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The variable that marks everything a command starts.
 pub(crate) const MARK: &str = "FOXWEDGE_CALL";
@@ -32,38 +32,38 @@ pub(crate) const MARK: &str = "FOXWEDGE_CALL";
 /// A command at work. Dropping it kills it, with everything that it started, before the drop is
 /// over.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ShellProcess {
     child: Child,
-    pipes: Pipes,
-    exit: Exit,
-    tree: Tree,
+    pipes: ProcessPipes,
+    exit: ExitWatcher,
+    tree: ProcessTree,
     /// Nothing of it is left.
-    over: bool,
+    finished: bool,
 }
 
 /// Why a command is not waited for any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum ProcessEnd {
     /// It ended by itself.
-    Ended,
+    Exited,
     /// It ended, and somebody had asked for it.
-    Asked,
+    StoppedGracefully,
     /// Somebody wants its end at once.
-    Forced,
+    Killed,
     /// It took too long.
-    Late,
+    TimedOut,
 }
 
 /// What became of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedProcess {
     /// How it ended; nothing, if nobody knows.
     pub(crate) status: Option<ExitStatus>,
     /// What it had left running, by name.
-    pub(crate) left: Vec<String>,
+    pub(crate) left_running: Vec<String>,
 }
 
-impl Process {
+impl ShellProcess {
     /// Starts a command of the shell in a folder. It sees these variables, and no others. A launcher
     /// stands between us and the command.
     pub(crate) fn start(
@@ -71,12 +71,12 @@ impl Process {
         folder: &Path,
         variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
         launcher: Option<&Path>,
-    ) -> io::Result<Process> {
-        let mark = format!("{}-{}", tree::maker(), digits()?);
+    ) -> io::Result<ShellProcess> {
+        let mark = format!("{}-{}", tree::maker(), random_digits()?);
         let mut shell = match launcher {
             // One that was removed meanwhile is done without.
             Some(launcher) if cfg!(unix) && launcher.is_file() => {
-                launch::through(launcher, command)
+                launch::launcher_command(launcher, command)
             }
             Some(_) | None => shell(command.as_ref()),
         };
@@ -89,11 +89,17 @@ impl Process {
         shell.envs(variables).env(MARK, marks).kill_on_drop(true);
         #[cfg(unix)]
         shell.process_group(0);
-        let (mut child, pipes) = Pipes::spawn(shell)?;
+        let (mut child, pipes) = ProcessPipes::spawn(shell)?;
         let number = child.id().ok_or_else(|| io::Error::other("it has no number"))?;
-        let tree = Tree::new(number, mark);
+        let tree = ProcessTree::new(number, mark);
         match pipes {
-            Ok(pipes) => Ok(Process { child, pipes, exit: Exit::of(number), tree, over: false }),
+            Ok(pipes) => Ok(ShellProcess {
+                child,
+                pipes,
+                exit: ExitWatcher::of(number),
+                tree,
+                finished: false,
+            }),
             Err(error) => {
                 tree.kill();
                 let _ = child.start_kill();
@@ -103,27 +109,32 @@ impl Process {
     }
 
     /// Waits for its end, and takes what it says.
-    pub(crate) async fn watch(&mut self, output: &Output, stop: &Stop, limit: Duration) -> End {
+    pub(crate) async fn wait_for_end(
+        &mut self,
+        output: &OutputCapture,
+        stop: &StopReceiver,
+        limit: Duration,
+    ) -> ProcessEnd {
         let (mut asked, mut forced) = (stop.clone(), stop.clone());
         let now = Instant::now();
-        let until = now.checked_add(limit).unwrap_or(now + KILLED);
-        let (mut end, mut ended, mut closed) = (End::Ended, None, false);
+        let until = now.checked_add(limit).unwrap_or(now + KILL_TIMEOUT);
+        let (mut end, mut ended, mut closed) = (ProcessEnd::Exited, None, false);
         loop {
-            let Process { child, pipes, exit, tree, over: _ } = self;
+            let ShellProcess { child, pipes, exit, tree, finished: _ } = self;
             if ended.is_some() && closed {
                 return end;
             }
             tokio::select! {
                 biased;
-                () = forced.reached(Stage::Forced) => return End::Forced,
+                () = forced.wait_for(StopLevel::Kill) => return ProcessEnd::Killed,
                 () = exit.ended(child), if ended.is_none() => {
-                    ended = Some(Instant::now() + REST);
+                    ended = Some(Instant::now() + OUTPUT_GRACE);
                 }
-                () = asked.reached(Stage::Asked), if end == End::Ended && ended.is_none() => {
-                    end = End::Asked;
+                () = asked.wait_for(StopLevel::Graceful), if end == ProcessEnd::Exited && ended.is_none() => {
+                    end = ProcessEnd::StoppedGracefully;
                     tree.ask();
                 }
-                () = sleep_until(until), if ended.is_none() => return End::Late,
+                () = sleep_until(until), if ended.is_none() => return ProcessEnd::TimedOut,
                 () = sleep_until(ended.unwrap_or(until)), if ended.is_some() => return end,
                 piece = pipes.read(), if !closed => match piece {
                     Some(piece) => output.push(piece),
@@ -134,14 +145,18 @@ impl Process {
     }
 
     /// Ends it and everything that it started, and takes the last of what it said.
-    pub(crate) async fn finish(mut self, end: End, output: &Output) -> Finished {
+    pub(crate) async fn finish(
+        mut self,
+        end: ProcessEnd,
+        output: &OutputCapture,
+    ) -> FinishedProcess {
         // While the command is not taken note of as ended, nobody else gets its number.
         let tree = self.tree.clone();
         let kill = move || {
             match end {
                 // Who has closed its output may be on its way out.
-                End::Ended | End::Asked => tree.wait(LEAVING),
-                End::Forced | End::Late => {}
+                ProcessEnd::Exited | ProcessEnd::StoppedGracefully => tree.wait(EXIT_GRACE),
+                ProcessEnd::Killed | ProcessEnd::TimedOut => {}
             }
             tree.kill()
         };
@@ -151,24 +166,24 @@ impl Process {
             Err(_) => self.tree.kill(),
         };
         let _ = self.child.start_kill();
-        let status = match timeout(KILLED, self.child.wait()).await {
+        let status = match timeout(KILL_TIMEOUT, self.child.wait()).await {
             Ok(Ok(status)) => Some(status),
             Ok(Err(_)) | Err(_) => None,
         };
-        self.over = status.is_some();
+        self.finished = status.is_some();
         let rest = async {
             while let Some(piece) = self.pipes.read().await {
                 output.push(piece);
             }
         };
-        let _ = timeout(REST, rest).await;
-        Finished { status, left }
+        let _ = timeout(OUTPUT_GRACE, rest).await;
+        FinishedProcess { status, left_running: left }
     }
 }
 
-impl Drop for Process {
+impl Drop for ShellProcess {
     fn drop(&mut self) {
-        if self.over {
+        if self.finished {
             return;
         }
         self.tree.kill();

@@ -6,7 +6,7 @@ use std::{fmt::Write as _, io};
 ///
 /// # Errors
 /// If the system has no randomness.
-pub(crate) fn digits() -> io::Result<String> {
+pub(crate) fn random_digits() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let mut digits = String::with_capacity(2 * bytes.len());

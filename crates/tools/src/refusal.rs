@@ -2,17 +2,17 @@
 
 use std::{io, path::Path};
 
-use crate::{Answer, path::shown};
+use crate::{ToolCallResult, path::display_path};
 
 /// Why a tool cannot do what it was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Refusal(pub(crate) String);
+pub(crate) struct ToolRefusal(pub(crate) String);
 
-impl Refusal {
+impl ToolRefusal {
     /// What the system said about a path.
-    pub(crate) fn of(error: &io::Error, path: &Path) -> Refusal {
-        let path = shown(path);
-        Refusal(match error.kind() {
+    pub(crate) fn of(error: &io::Error, path: &Path) -> ToolRefusal {
+        let path = display_path(path);
+        ToolRefusal(match error.kind() {
             io::ErrorKind::NotFound => format!("`{path}` does not exist"),
             // The word of whoever watches the borders, not of the system.
             io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
@@ -30,9 +30,9 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Answer {
-        Answer::failed(refusal.0)
+impl From<ToolRefusal> for ToolCallResult {
+    fn from(refusal: ToolRefusal) -> ToolCallResult {
+        ToolCallResult::failed(refusal.0)
     }
 }
 

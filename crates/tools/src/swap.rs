@@ -12,17 +12,17 @@ use cap_std::fs::{Dir, Metadata};
 
 /// What became of a file that was to take another's place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Swapped {
+pub(crate) enum SwapOutcome {
     /// It is there, and what it replaced was what had been read.
     Done,
     /// Somebody else had changed the file. Theirs is there, and ours lies beside it.
     Changed,
     /// Several changed it at once. The last has the name, and another lies beside it.
-    Kept,
+    BothKept,
 }
 
 /// Tries before we give up: each needs somebody who replaces the file in that very moment.
-const TRIES: usize = 16;
+const MAX_TRIES: usize = 16;
 
 /// Lets the file `beside`, which we wrote, take the place of `name`, which was read. Afterwards `beside` is what is to be removed,
 /// except where it was kept.
@@ -32,38 +32,38 @@ pub(crate) fn swap(
     name: &OsStr,
     (read, written): (&[u8], &[u8]),
     act: &mut dyn FnMut(),
-) -> io::Result<Swapped> {
+) -> io::Result<SwapOutcome> {
     let ours = folder.symlink_metadata(beside)?;
     act();
     match exchange(folder, beside, name) {
         // One look more, and then in one step: what happens between them is not seen.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
             return match holds(folder, name, read) {
-                true => folder.rename(beside, folder, name).map(|()| Swapped::Done),
-                false => Ok(Swapped::Changed),
+                true => folder.rename(beside, folder, name).map(|()| SwapOutcome::Done),
+                false => Ok(SwapOutcome::Changed),
             };
         }
         done => done?,
     }
     if holds(folder, OsStr::new(beside), read) {
-        return Ok(Swapped::Done);
+        return Ok(SwapOutcome::Done);
     }
     let (mut placed, mut there) = (ours, folder.symlink_metadata(beside)?);
-    for number in 0..TRIES {
+    for number in 0..MAX_TRIES {
         act();
         if exchange(folder, beside, name).is_err() {
-            return Ok(Swapped::Kept);
+            return Ok(SwapOutcome::BothKept);
         }
         let back = folder.symlink_metadata(beside)?;
         if is_same(&back, &placed) {
             let ours = number == 0 && holds(folder, OsStr::new(beside), written);
-            return Ok(if ours { Swapped::Changed } else { Swapped::Kept });
+            return Ok(if ours { SwapOutcome::Changed } else { SwapOutcome::BothKept });
         }
         // Somebody replaced what we had put there. That is newer, and gets the name.
         placed = there;
         there = back;
     }
-    Ok(Swapped::Kept)
+    Ok(SwapOutcome::BothKept)
 }
 
 /// Whether a regular file holds exactly this.
@@ -167,16 +167,18 @@ mod tests {
             let (file, beside) = (read("file"), read("beside"));
             let what = format!("{first:?}, {second:?}: {done:?}, {file:?}, {beside:?}");
             match done {
-                Ok(Swapped::Done) => {
+                Ok(SwapOutcome::Done) => {
                     assert_eq!((first, file.as_deref()), (Act::Nothing, Some("new")), "{what}");
                     assert_eq!(beside.as_deref(), Some("old"), "{what}");
                 }
-                Ok(Swapped::Changed) => {
+                Ok(SwapOutcome::Changed) => {
                     assert_ne!(first, Act::Nothing, "{what}");
                     assert!(file.is_some_and(|file| !file.contains("new")), "{what}");
                     assert_eq!(beside.as_deref(), Some("new"), "{what}");
                 }
-                Ok(Swapped::Kept) => assert!(beside.is_some_and(|it| it != "new"), "{what}"),
+                Ok(SwapOutcome::BothKept) => {
+                    assert!(beside.is_some_and(|it| it != "new"), "{what}")
+                }
                 Err(_) => {
                     assert_eq!((first, beside.as_deref()), (Act::Remove, Some("new")), "{what}")
                 }

@@ -15,7 +15,7 @@ pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A line as it is shown: without its end, what is no text marked, and cut if it is long. `length`
 /// is that of the whole line, of which `start` may be a part.
-pub(crate) fn line(start: &[u8], length: u64, most: usize) -> String {
+pub(crate) fn display_line(start: &[u8], length: u64, most: usize) -> String {
     let whole = start.len() as u64 == length;
     let start = match whole {
         true => start.strip_suffix(b"\r").unwrap_or(start),
@@ -36,7 +36,7 @@ pub(crate) fn line(start: &[u8], length: u64, most: usize) -> String {
 }
 
 /// A number of bytes, for people and models.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn display_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut size = bytes as f64;
     let mut unit = None;
@@ -54,7 +54,7 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// One, or more of something: `1 line`, `2 lines`.
-pub(crate) fn count(number: u64, one: &str) -> String {
+pub(crate) fn pluralize(number: u64, one: &str) -> String {
     match number {
         1 => format!("1 {one}"),
         _ => format!("{number} {one}s"),
@@ -62,22 +62,22 @@ pub(crate) fn count(number: u64, one: &str) -> String {
 }
 
 /// How many lines a text has; what stands behind the last line end is one.
-pub(crate) fn lines(text: &[u8]) -> u64 {
+pub(crate) fn count_lines(text: &[u8]) -> u64 {
     let ends = memchr::memchr_iter(b'\n', text).count() as u64;
     ends + u64::from(text.last().is_some_and(|last| *last != b'\n'))
 }
 
 /// Reads lines of any length, and keeps only the beginning of each.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub(crate) struct LineReader<R> {
     source: R,
-    kept: Vec<u8>,
-    most: usize,
+    line_head: Vec<u8>,
+    max_bytes: usize,
 }
 
 /// What a step through lines found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum LineStep {
     /// A part of a line; it goes on.
     Part,
     /// The end of a line that has so many bytes, without its end.
@@ -86,44 +86,44 @@ pub(crate) enum Step {
     End,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     /// Keeps so many bytes of every line.
-    pub(crate) fn new(source: R, most: usize) -> Lines<R> {
-        Lines { source, kept: Vec::new(), most }
+    pub(crate) fn new(source: R, most: usize) -> LineReader<R> {
+        LineReader { source, line_head: Vec::new(), max_bytes: most }
     }
 
     /// The next line, a step of bounded work at a time. `length` counts its bytes, and has to be
     /// zero at the beginning of every line.
-    pub(crate) fn step(&mut self, length: &mut u64) -> io::Result<Step> {
+    pub(crate) fn step(&mut self, length: &mut u64) -> io::Result<LineStep> {
         if *length == 0 {
-            self.kept.clear();
+            self.line_head.clear();
         }
         let buffer = match self.source.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Step::Part),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(LineStep::Part),
             other => other?,
         };
         if buffer.is_empty() {
             return Ok(match *length {
-                0 => Step::End,
-                length => Step::Line(length),
+                0 => LineStep::End,
+                length => LineStep::Line(length),
             });
         }
         let end = memchr::memchr(b'\n', buffer);
         let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
-        let room = self.most.saturating_sub(self.kept.len()).min(part.len());
-        self.kept.extend_from_slice(part.get(..room).unwrap_or_default());
+        let room = self.max_bytes.saturating_sub(self.line_head.len()).min(part.len());
+        self.line_head.extend_from_slice(part.get(..room).unwrap_or_default());
         *length += part.len() as u64;
         let used = part.len() + usize::from(end.is_some());
         self.source.consume(used);
         Ok(match end {
-            Some(_) => Step::Line(*length),
-            None => Step::Part,
+            Some(_) => LineStep::Line(*length),
+            None => LineStep::Part,
         })
     }
 
     /// The beginning of the line that was read last.
-    pub(crate) fn kept(&self) -> &[u8] {
-        &self.kept
+    pub(crate) fn line_head(&self) -> &[u8] {
+        &self.line_head
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
             (b"", ""),
         ];
         for (start, expected) in table {
-            assert_eq!(line(start, start.len() as u64, 4), expected, "{start:?}");
+            assert_eq!(display_line(start, start.len() as u64, 4), expected, "{start:?}");
         }
     }
 
@@ -157,16 +157,16 @@ mod tests {
         ] {
             // A small buffer, so that lines lie across its end.
             let source = io::BufReader::with_capacity(4, text.as_bytes());
-            let mut lines = Lines::new(source, 3);
+            let mut lines = LineReader::new(source, 3);
             let (mut found, mut length) = (Vec::new(), 0);
             loop {
                 match lines.step(&mut length)? {
-                    Step::Part => {}
-                    Step::Line(all) => {
-                        found.push((String::from_utf8_lossy(lines.kept()).into_owned(), all));
+                    LineStep::Part => {}
+                    LineStep::Line(all) => {
+                        found.push((String::from_utf8_lossy(lines.line_head()).into_owned(), all));
                         length = 0;
                     }
-                    Step::End => break,
+                    LineStep::End => break,
                 }
             }
             let expected: Vec<_> = expected.into_iter().map(|(s, n)| (s.to_owned(), n)).collect();
@@ -177,9 +177,15 @@ mod tests {
 
     #[test]
     fn numbers_are_told_as_people_tell_them() {
-        assert_eq!([size(0), size(1023), size(1536)], ["0 B", "1023 B", "1.5 KiB"]);
-        assert_eq!(size(u64::MAX), "16777216.0 TiB");
-        assert_eq!([count(0, "line"), count(1, "line")], ["0 lines", "1 line"]);
-        assert_eq!([lines(b""), lines(b"a"), lines(b"a\n"), lines(b"a\n\nb")], [0, 1, 1, 3]);
+        assert_eq!(
+            [display_size(0), display_size(1023), display_size(1536)],
+            ["0 B", "1023 B", "1.5 KiB"]
+        );
+        assert_eq!(display_size(u64::MAX), "16777216.0 TiB");
+        assert_eq!([pluralize(0, "line"), pluralize(1, "line")], ["0 lines", "1 line"]);
+        assert_eq!(
+            [count_lines(b""), count_lines(b"a"), count_lines(b"a\n"), count_lines(b"a\n\nb")],
+            [0, 1, 1, 3]
+        );
     }
 }

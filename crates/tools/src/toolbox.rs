@@ -11,7 +11,7 @@ pub struct Toolbox(BTreeMap<String, (usize, Arc<dyn Tool>)>);
 /// A name that another tool has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("another tool has the name `{0}`")]
-pub struct Taken(pub String);
+pub struct ToolNameTaken(pub String);
 
 impl Toolbox {
     /// No tools.
@@ -23,10 +23,10 @@ impl Toolbox {
     ///
     /// # Errors
     /// If another has its name.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), Taken> {
-        let name = tool.about().name.to_string();
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), ToolNameTaken> {
+        let name = tool.spec().name.to_string();
         if self.0.contains_key(&name) {
-            return Err(Taken(name));
+            return Err(ToolNameTaken(name));
         }
         self.0.insert(name, (self.0.len(), tool));
         Ok(())
@@ -77,17 +77,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{About, Answer, Effect, Future, Work};
+    use crate::{ToolCallResult, ToolEffect, ToolFuture, ToolInvocation, ToolSpec};
 
-    struct Named(About);
+    struct Named(ToolSpec);
 
     impl Tool for Named {
-        fn about(&self) -> &About {
+        fn spec(&self) -> &ToolSpec {
             &self.0
         }
 
-        fn run<'a>(&'a self, _: Work<'a>) -> Future<'a, Answer> {
-            Box::pin(async { Answer::done("") })
+        fn run<'a>(&'a self, _: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+            Box::pin(async { ToolCallResult::done("") })
         }
     }
 
@@ -95,17 +95,17 @@ mod tests {
     fn what_was_added_first_is_offered_first_and_told_by_name() {
         let mut tools = Toolbox::new();
         for name in ["d", "b", "a", "c"] {
-            let about = About {
+            let about = ToolSpec {
                 name: name.into(),
                 description: "".into(),
                 schema: serde_json::Value::Null,
-                effect: Effect::Reads,
+                effect: ToolEffect::Reads,
                 limit: Duration::from_secs(1),
             };
             tools.add(Arc::new(Named(about))).expect("a name of its own");
         }
         let names = |tools: Vec<&Arc<dyn Tool>>| -> String {
-            tools.into_iter().map(|tool| tool.about().name.to_string()).collect()
+            tools.into_iter().map(|tool| tool.spec().name.to_string()).collect()
         };
         let table =
             [(0, "", "dbac"), (1, "d", "bac"), (3, "abd", "c"), (4, "abcd", ""), (9, "abcd", "")];

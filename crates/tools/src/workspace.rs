@@ -13,24 +13,24 @@ use cap_std::{
 };
 
 use crate::{
-    CommandSettings, Limits, Tool, builtin,
+    CommandSettings, Tool, ToolLimits, builtin,
     builtin::UnknownTool,
-    kind::Kind,
-    path::{inside, shown},
-    refusal::Refusal,
+    dir_entry_kind::DirEntryKind,
+    path::{display_path, resolve_inside},
+    refusal::ToolRefusal,
 };
 
 /// The folder that tools work in. A copy is the same.
 #[derive(Clone, Debug)]
-pub struct Workspace(Arc<Root>);
+pub struct ToolWorkspace(Arc<WorkspaceRoot>);
 
 #[derive(Debug)]
-struct Root {
+struct WorkspaceRoot {
     folder: Dir,
     /// Where it is, without links.
-    real: PathBuf,
+    real_path: PathBuf,
     /// Where it is, as it was told.
-    told: PathBuf,
+    given_path: PathBuf,
 }
 
 /// Why a folder cannot be worked in.
@@ -53,12 +53,12 @@ pub enum WorkspaceError {
     },
 }
 
-impl Workspace {
+impl ToolWorkspace {
     /// Opens a folder.
     ///
     /// # Errors
     /// If it is none, or cannot be opened.
-    pub fn open(root: &Path) -> Result<Workspace, WorkspaceError> {
+    pub fn open(root: &Path) -> Result<ToolWorkspace, WorkspaceError> {
         let told = root.to_owned();
         let wrong = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => WorkspaceError::Missing(root.to_owned()),
@@ -70,21 +70,21 @@ impl Workspace {
             return Err(WorkspaceError::NotAFolder(told));
         }
         let folder = Dir::open_ambient_dir(&real, ambient_authority()).map_err(wrong)?;
-        Ok(Workspace(Arc::new(Root { folder, real, told })))
+        Ok(ToolWorkspace(Arc::new(WorkspaceRoot { folder, real_path: real, given_path: told })))
     }
 
     /// Where it is, without links.
     pub fn root(&self) -> &Path {
-        &self.0.real
+        &self.0.real_path
     }
 
     /// All built-in tools, in the order of [`NAMES`](crate::NAMES).
-    pub fn tools(&self, limits: Limits) -> Vec<Arc<dyn Tool>> {
+    pub fn tools(&self, limits: ToolLimits) -> Vec<Arc<dyn Tool>> {
         self.tools_with(limits, &CommandSettings::default())
     }
 
     /// The same, with commands that are started so.
-    pub fn tools_with(&self, limits: Limits, commands: &CommandSettings) -> Vec<Arc<dyn Tool>> {
+    pub fn tools_with(&self, limits: ToolLimits, commands: &CommandSettings) -> Vec<Arc<dyn Tool>> {
         builtin::all(self, limits, commands)
     }
 
@@ -92,10 +92,10 @@ impl Workspace {
     ///
     /// # Errors
     /// If a name is not that of a built-in tool.
-    pub fn chosen<N: AsRef<str>>(
+    pub fn tools_named<N: AsRef<str>>(
         &self,
         names: &[N],
-        limits: Limits,
+        limits: ToolLimits,
     ) -> Result<Vec<Arc<dyn Tool>>, UnknownTool> {
         let commands = CommandSettings::default();
         let tool = |name: &N| builtin::by_name(self, name.as_ref(), limits.clone(), &commands);
@@ -103,8 +103,8 @@ impl Workspace {
     }
 
     /// The handle of the folder, if the folder is still there.
-    pub(crate) fn folder(&self) -> Result<&Dir, Refusal> {
-        let gone = || Refusal("the folder of the workspace is gone".to_owned());
+    pub(crate) fn folder(&self) -> Result<&Dir, ToolRefusal> {
+        let gone = || ToolRefusal("the folder of the workspace is gone".to_owned());
         let metadata = self.0.folder.dir_metadata().map_err(|_| gone())?;
         match has_name(&metadata) {
             true => Ok(&self.0.folder),
@@ -113,29 +113,29 @@ impl Workspace {
     }
 
     /// Where the folder is, if it is there and still the same.
-    pub(crate) fn standing(&self) -> Result<&Path, Refusal> {
+    pub(crate) fn current_root(&self) -> Result<&Path, ToolRefusal> {
         let folder = self.folder()?.dir_metadata();
-        let there = Dir::open_ambient_dir(&self.0.real, ambient_authority())
+        let there = Dir::open_ambient_dir(&self.0.real_path, ambient_authority())
             .and_then(|there| there.dir_metadata());
         match (folder, there) {
-            (Ok(folder), Ok(there)) if is_same(&folder, &there) => Ok(&self.0.real),
+            (Ok(folder), Ok(there)) if is_same(&folder, &there) => Ok(&self.0.real_path),
             (Ok(_) | Err(_), Ok(_) | Err(_)) => {
-                let root = shown(&self.0.real);
-                Err(Refusal(format!("the folder of the workspace is not at `{root}` any more")))
+                let root = display_path(&self.0.real_path);
+                Err(ToolRefusal(format!("the folder of the workspace is not at `{root}` any more")))
             }
         }
     }
 
     /// A path that was asked for, below the root.
-    pub(crate) fn path(&self, asked: &str) -> Result<PathBuf, Refusal> {
-        inside(asked, &[&self.0.told, &self.0.real])
+    pub(crate) fn resolve_path(&self, asked: &str) -> Result<PathBuf, ToolRefusal> {
+        resolve_inside(asked, &[&self.0.given_path, &self.0.real_path])
     }
 
     /// Opens a regular file, for reading.
-    pub(crate) fn file(&self, path: &Path) -> Result<(File, Metadata), Refusal> {
+    pub(crate) fn open_file(&self, path: &Path) -> Result<(File, Metadata), ToolRefusal> {
         let folder = self.folder()?;
         // Some devices do something when they are opened.
-        let metadata = folder.metadata(path).map_err(|error| Refusal::of(&error, path))?;
+        let metadata = folder.metadata(path).map_err(|error| ToolRefusal::of(&error, path))?;
         check_regular(&metadata, path)?;
         open_regular(folder, path)
     }
@@ -143,8 +143,8 @@ impl Workspace {
 
 /// Opens a regular file, for reading. Never waits for whoever writes a FIFO, should one have
 /// taken the file's place.
-pub(crate) fn open_regular(folder: &Dir, path: &Path) -> Result<(File, Metadata), Refusal> {
-    let told = |error: io::Error| Refusal::of(&error, path);
+pub(crate) fn open_regular(folder: &Dir, path: &Path) -> Result<(File, Metadata), ToolRefusal> {
+    let told = |error: io::Error| ToolRefusal::of(&error, path);
     let mut options = OpenOptions::new();
     options.read(true);
     without_waiting(&mut options);
@@ -154,16 +154,18 @@ pub(crate) fn open_regular(folder: &Dir, path: &Path) -> Result<(File, Metadata)
     Ok((file, metadata))
 }
 
-fn check_regular(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
-    let kind = Kind::of(metadata.file_type());
+fn check_regular(metadata: &Metadata, path: &Path) -> Result<(), ToolRefusal> {
+    let kind = DirEntryKind::of(metadata.file_type());
     let advice = match kind {
-        Kind::File => return Ok(()),
-        Kind::Folder => "; use `list` to look into it",
-        Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Other => {
-            "; only regular files can be used"
-        }
+        DirEntryKind::File => return Ok(()),
+        DirEntryKind::Folder => "; use `list` to look into it",
+        DirEntryKind::Link
+        | DirEntryKind::Fifo
+        | DirEntryKind::Socket
+        | DirEntryKind::Device
+        | DirEntryKind::Other => "; only regular files can be used",
     };
-    Err(Refusal(format!("`{}` is {}{advice}", shown(path), kind.words())))
+    Err(ToolRefusal(format!("`{}` is {}{advice}", display_path(path), kind.description())))
 }
 
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::{process, scratch::Desk};
 
@@ -48,11 +48,11 @@ impl Vendor {
     }
 
     /// The format of its requests.
-    pub(super) fn wire(self) -> Wire {
+    pub(super) fn wire(self) -> Format {
         match self {
-            Vendor::ClaudeCode => Wire::Anthropic,
-            Vendor::Codex => Wire::OpenaiResponses,
-            Vendor::GeminiCli => Wire::Gemini,
+            Vendor::ClaudeCode => Format::Anthropic,
+            Vendor::Codex => Format::OpenaiResponses,
+            Vendor::GeminiCli => Format::Gemini,
         }
     }
 

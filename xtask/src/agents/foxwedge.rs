@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_testkit::violations;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ impl Foxwedge {
         &self,
         desk: &Desk,
         file: &Path,
-        wire: Wire,
+        wire: Format,
         request: &Value,
     ) -> Result<Vec<String>, String> {
         let name = wire.name();

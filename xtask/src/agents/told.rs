@@ -1,6 +1,6 @@
 //! What a history tells, in whatever format: who said what, which calls, which answers.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::Value;
 
 /// One thing that a history tells.
@@ -15,10 +15,10 @@ pub(super) enum Word {
 
 /// Everything a request, or a bare list of messages, tells. What agents add for themselves
 /// (reminders, the words of developers) is left out.
-pub(super) fn told(wire: Wire, document: &Value) -> Vec<Word> {
+pub(super) fn told(wire: Format, document: &Value) -> Vec<Word> {
     let list = match wire {
-        Wire::OpenaiResponses => document.get("input"),
-        Wire::Gemini => document.get("contents"),
+        Format::OpenaiResponses => document.get("input"),
+        Format::Gemini => document.get("contents"),
         _ => document.get("messages"),
     };
     let messages = list.unwrap_or(document).as_array().into_iter().flatten();
@@ -145,9 +145,9 @@ mod tests {
             Word::Call("x".to_owned()),
             Word::Answer("x".to_owned(), "alpha".to_owned()),
         ];
-        assert_eq!(told(Wire::Anthropic, &anthropic), expected);
-        assert_eq!(told(Wire::OpenaiResponses, &responses), expected);
-        assert_eq!(told(Wire::Anthropic, &anthropic["messages"]), expected);
-        assert_eq!(told(Wire::Gemini, &gemini), expected);
+        assert_eq!(told(Format::Anthropic, &anthropic), expected);
+        assert_eq!(told(Format::OpenaiResponses, &responses), expected);
+        assert_eq!(told(Format::Anthropic, &anthropic["messages"]), expected);
+        assert_eq!(told(Format::Gemini, &gemini), expected);
     }
 }

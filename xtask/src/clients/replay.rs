@@ -1,6 +1,6 @@
 //! A log as the other reducer gets it, and what ours makes of it.
 
-use foxwedge_run::{Answer, Effect, Input, Routed, Session, wire};
+use foxwedge_run::{AnswerRoute, MachineInput, RunEffect, SessionMachine, UserAnswer, wire};
 use foxwedge_testkit::runs::{Given, Log, Step};
 use serde_json::{Value, json};
 
@@ -22,9 +22,9 @@ pub(super) fn line(log: &Log) -> Value {
 
 /// What our reducer tells after every step, and what it holds in the end.
 pub(super) fn ours(log: &Log) -> Value {
-    let mut session = Session::new(log.settings.clone());
+    let mut session = SessionMachine::new(log.settings.clone());
     let told: Vec<Value> = log.steps.iter().map(|step| taken(&mut session, step)).collect();
-    json!({ "told": told, "truth": session.truth(), "snapshot": session.snapshot() })
+    json!({ "told": told, "truth": session.canonical_state(), "snapshot": session.snapshot() })
 }
 
 /// A step, for the other reducer and for a person.
@@ -37,7 +37,7 @@ pub(super) fn step(step: &Step) -> Value {
     object([("now", Some(step.now.into())), ("line", line), ("answer", answer)])
 }
 
-fn spelled(answer: &Answer) -> Value {
+fn spelled(answer: &UserAnswer) -> Value {
     object([
         ("run", answer.run.as_deref().map(Value::from)),
         ("call", answer.call.id.as_deref().map(Value::from)),
@@ -48,26 +48,26 @@ fn spelled(answer: &Answer) -> Value {
     ])
 }
 
-fn taken(session: &mut Session, step: &Step) -> Value {
-    let mut effects: Vec<Effect> = Vec::new();
+fn taken(session: &mut SessionMachine, step: &Step) -> Value {
+    let mut effects: Vec<RunEffect> = Vec::new();
     let mut routed = None;
     let mut unreadable = None;
     match &step.given {
         Given::Line(line) => match wire::read(line) {
-            Ok(event) => session.apply(step.now, Input::Event(event), &mut effects),
+            Ok(event) => session.apply(step.now, MachineInput::Event(event), &mut effects),
             Err(error) => {
-                session.apply(step.now, Input::Tick, &mut effects);
+                session.apply(step.now, MachineInput::Tick, &mut effects);
                 unreadable = Some(told::unreadable(error));
             }
         },
-        Given::Tick => session.apply(step.now, Input::Tick, &mut effects),
+        Given::Tick => session.apply(step.now, MachineInput::Tick, &mut effects),
         Given::Answer(answer) => {
             routed = Some(match session.route(answer) {
-                Ok(Routed::Deliver(event)) => {
-                    session.apply(step.now, Input::Event(event), &mut effects);
+                Ok(AnswerRoute::Deliver(event)) => {
+                    session.apply(step.now, MachineInput::Event(event), &mut effects);
                     "deliver"
                 }
-                Ok(Routed::Repeated) => "repeated",
+                Ok(AnswerRoute::Repeated) => "repeated",
                 Err(error) => error.code(),
             });
         }

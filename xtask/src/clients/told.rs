@@ -1,9 +1,10 @@
 //! Effects as JSON, in the words of the TypeScript package.
 
 use foxwedge_run::{
-    Activity, Ask, AskKind, CallRef, Change, Effect, Ended, Id, Json, Part, Problem, Reason,
-    Refusal, Resolution, Started, Status, Summary, Task, ToolRef, ToolsAvailable, Usage, Warning,
-    wire::{self, WireError},
+    ActivityCard, ApprovalKind, ApprovalRequest, ApprovalResolution, CallRef, RawJson, RunEffect,
+    RunEnd, RunProblem, RunRefusal, RunStart, RunSummary, RunUsage, RunWarning, SharedId, TaskItem,
+    ToolRef, ToolStatus, ToolStatusReason, ToolsAvailable, UiChange, UiPart,
+    wire::{self, EventParseError},
 };
 use serde_json::{Map, Value, json};
 
@@ -13,98 +14,100 @@ pub(super) fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Valu
     Value::Object(fields.collect::<Map<String, Value>>())
 }
 
-pub(super) fn effect(effect: &Effect) -> Value {
+pub(super) fn effect(effect: &RunEffect) -> Value {
     match effect {
-        Effect::Emit(event) => json!({ "type": "emit", "event": wire::write(event) }),
-        Effect::Show { run, change: shown } => {
+        RunEffect::Emit(event) => json!({ "type": "emit", "event": wire::write(event) }),
+        RunEffect::Show { run, change: shown } => {
             json!({ "type": "show", "run": &**run, "change": change(shown) })
         }
-        Effect::Resolve { run, tool: asking, id, resolution: got } => {
+        RunEffect::Resolve { run, tool: asking, id, resolution: got } => {
             json!({ "type": "resolve", "run": &**run, "tool": tool(asking), "id": &**id, "resolution": resolution(got) })
         }
-        Effect::CallOff { run, tool: called } => {
+        RunEffect::CancelTool { run, tool: called } => {
             json!({ "type": "callOff", "run": &**run, "tool": tool(called) })
         }
-        Effect::Announce { run, ended: told, summary: counts } => {
+        RunEffect::Announce { run, ended: told, summary: counts } => {
             json!({ "type": "announce", "run": &**run, "ended": ended(told), "summary": summary(counts) })
         }
-        Effect::Drain { run, until } => json!({ "type": "drain", "run": &**run, "until": until }),
-        Effect::Warn(warned) => json!({ "type": "warn", "warning": warning(warned) }),
+        RunEffect::Drain { run, until } => {
+            json!({ "type": "drain", "run": &**run, "until": until })
+        }
+        RunEffect::Warn(warned) => json!({ "type": "warn", "warning": warning(warned) }),
     }
 }
 
 /// What the other reducer says about a line that is no event.
-pub(super) fn unreadable(error: WireError) -> Value {
+pub(super) fn unreadable(error: EventParseError) -> Value {
     let why = match error {
-        WireError::NotJson => "not_json",
-        WireError::NotObject => "not_object",
-        WireError::NoRun => "no_run",
-        WireError::NoType => "no_type",
+        EventParseError::NotJson => "not_json",
+        EventParseError::NotObject => "not_object",
+        EventParseError::NoRun => "no_run",
+        EventParseError::NoType => "no_type",
     };
     json!({ "type": "unreadable", "why": why })
 }
 
-fn change(change: &Change) -> Value {
+fn change(change: &UiChange) -> Value {
     match change {
-        Change::RunStarted { epoch, at, started: told } => object([
+        UiChange::RunStarted { epoch, at, started: told } => object([
             ("type", Some("runStarted".into())),
             ("epoch", Some((*epoch).into())),
             ("at", at.map(Value::from)),
             ("started", Some(started(told))),
         ]),
-        Change::StepStarted { turn } => json!({ "type": "stepStarted", "turn": turn }),
-        Change::StepEnded { turn } => json!({ "type": "stepEnded", "turn": turn }),
-        Change::TextOpened(of) => json!({ "type": "textOpened", "part": part(of) }),
-        Change::TextDelta(of, delta) => {
+        UiChange::StepStarted { turn } => json!({ "type": "stepStarted", "turn": turn }),
+        UiChange::StepEnded { turn } => json!({ "type": "stepEnded", "turn": turn }),
+        UiChange::TextOpened(of) => json!({ "type": "textOpened", "part": part(of) }),
+        UiChange::TextDelta(of, delta) => {
             json!({ "type": "textDelta", "part": part(of), "delta": delta })
         }
-        Change::TextClosed(of) => json!({ "type": "textClosed", "part": part(of) }),
-        Change::ThoughtOpened(of) => json!({ "type": "thoughtOpened", "part": part(of) }),
-        Change::ThoughtDelta(of, delta) => {
+        UiChange::TextClosed(of) => json!({ "type": "textClosed", "part": part(of) }),
+        UiChange::ThoughtOpened(of) => json!({ "type": "thoughtOpened", "part": part(of) }),
+        UiChange::ThoughtDelta(of, delta) => {
             json!({ "type": "thoughtDelta", "part": part(of), "delta": delta })
         }
-        Change::ThoughtClosed(of) => json!({ "type": "thoughtClosed", "part": part(of) }),
-        Change::ToolOpened { tool: of, name, parent, title } => object([
+        UiChange::ThoughtClosed(of) => json!({ "type": "thoughtClosed", "part": part(of) }),
+        UiChange::ToolOpened { tool: of, name, parent, title } => object([
             ("type", Some("toolOpened".into())),
             ("tool", Some(tool(of))),
             ("name", Some((**name).into())),
             ("parent", id(parent)),
             ("title", title.clone().map(Value::from)),
         ]),
-        Change::ToolArguments { tool: of, delta } => {
+        UiChange::ToolArguments { tool: of, delta } => {
             json!({ "type": "toolArguments", "tool": tool(of), "delta": delta })
         }
-        Change::ToolReady { tool: of, input } => {
+        UiChange::ToolReady { tool: of, input } => {
             json!({ "type": "toolReady", "tool": tool(of), "input": input.value() })
         }
-        Change::ToolStatus { tool: of, status } => {
+        UiChange::ToolStatus { tool: of, status } => {
             json!({ "type": "toolStatus", "tool": tool(of), "status": status.name() })
         }
-        Change::ToolProgress { tool: of, content } => {
+        UiChange::ToolProgress { tool: of, content } => {
             json!({ "type": "toolProgress", "tool": tool(of), "content": content.value() })
         }
-        Change::Asked { tool: of, ask: asked } => {
+        UiChange::ApprovalRequested { tool: of, request: asked } => {
             json!({ "type": "asked", "tool": tool(of), "ask": ask(asked) })
         }
-        Change::AskClosed { tool: of, id, verdict } => {
+        UiChange::ApprovalClosed { tool: of, id, verdict } => {
             json!({ "type": "askClosed", "tool": tool(of), "id": &**id, "verdict": verdict.name() })
         }
-        Change::ToolSettled { tool: of, status, reason, content } => {
+        UiChange::ToolSettled { tool: of, status, reason, content } => {
             end("toolSettled", of, *status, *reason, content)
         }
-        Change::ToolCorrected { tool: of, status, reason, content } => {
+        UiChange::ToolCorrected { tool: of, status, reason, content } => {
             end("toolCorrected", of, *status, *reason, content)
         }
-        Change::ToolsAvailable(tools) => {
+        UiChange::ToolsAvailable(tools) => {
             json!({ "type": "toolsAvailable", "available": available(tools) })
         }
-        Change::Tasks(tasks) => {
+        UiChange::Tasks(tasks) => {
             json!({ "type": "tasks", "tasks": tasks.iter().map(task).collect::<Vec<_>>() })
         }
-        Change::Usage(cost) => json!({ "type": "usage", "usage": usage(cost) }),
-        Change::Activity(card) => json!({ "type": "activity", "activity": activity(card) }),
-        Change::Problem(wrong) => json!({ "type": "problem", "problem": problem(wrong) }),
-        Change::RunEnded { ended: told, summary: counts, at } => object([
+        UiChange::Usage(cost) => json!({ "type": "usage", "usage": usage(cost) }),
+        UiChange::Activity(card) => json!({ "type": "activity", "activity": activity(card) }),
+        UiChange::Problem(wrong) => json!({ "type": "problem", "problem": problem(wrong) }),
+        UiChange::RunEnded { ended: told, summary: counts, at } => object([
             ("type", Some("runEnded".into())),
             ("ended", Some(ended(told))),
             ("summary", Some(summary(counts))),
@@ -114,7 +117,13 @@ fn change(change: &Change) -> Value {
 }
 
 /// How a call ended.
-fn end(kind: &str, of: &ToolRef, status: Status, reason: Option<Reason>, content: &Json) -> Value {
+fn end(
+    kind: &str,
+    of: &ToolRef,
+    status: ToolStatus,
+    reason: Option<ToolStatusReason>,
+    content: &RawJson,
+) -> Value {
     object([
         ("type", Some(kind.into())),
         ("tool", Some(tool(of))),
@@ -124,43 +133,43 @@ fn end(kind: &str, of: &ToolRef, status: Status, reason: Option<Reason>, content
     ])
 }
 
-fn warning(warning: &Warning) -> Value {
+fn warning(warning: &RunWarning) -> Value {
     match warning {
-        Warning::NeverStarted { run, events } => {
+        RunWarning::NeverStarted { run, events } => {
             json!({ "code": "never_started", "run": &**run, "events": events })
         }
-        Warning::Refused { run, refusal } => {
+        RunWarning::Refused { run, refusal } => {
             let refusal = match refusal {
-                Refusal::OlderEpoch => "older_epoch",
-                Refusal::EpochTaken => "epoch_taken",
+                RunRefusal::OlderEpoch => "older_epoch",
+                RunRefusal::EpochTaken => "epoch_taken",
             };
             json!({ "code": "refused", "run": &**run, "refusal": refusal })
         }
-        Warning::Missing { run, from, to } => {
+        RunWarning::Missing { run, from, to } => {
             json!({ "code": "missing", "run": &**run, "from": from, "to": to })
         }
-        Warning::UnknownWord { run, word } => {
+        RunWarning::UnknownWord { run, word } => {
             json!({ "code": "unknown_word", "run": &**run, "word": word })
         }
-        Warning::NeverCalled { run, tool: of } => {
+        RunWarning::NeverCalled { run, tool: of } => {
             json!({ "code": "never_called", "run": &**run, "tool": tool(of) })
         }
-        Warning::TooMuchWaits { run } => json!({ "code": "too_much_waits", "run": &**run }),
+        RunWarning::TooManyWaiting { run } => json!({ "code": "too_much_waits", "run": &**run }),
     }
 }
 
-fn resolution(resolution: &Resolution) -> Value {
+fn resolution(resolution: &ApprovalResolution) -> Value {
     match resolution {
-        Resolution::Replied(verdict, answer) => object([
+        ApprovalResolution::Replied(verdict, answer) => object([
             ("type", Some("replied".into())),
             ("verdict", Some(verdict.name().into())),
             ("answer", answer.as_ref().map(|answer| answer.value())),
         ]),
-        Resolution::Cancelled => json!({ "type": "cancelled" }),
+        ApprovalResolution::Cancelled => json!({ "type": "cancelled" }),
     }
 }
 
-fn started(started: &Started) -> Value {
+fn started(started: &RunStart) -> Value {
     object([
         ("session", id(&started.session)),
         ("parent", id(&started.parent)),
@@ -178,10 +187,10 @@ fn available(available: &ToolsAvailable) -> Value {
     ])
 }
 
-fn ask(ask: &Ask) -> Value {
+fn ask(ask: &ApprovalRequest) -> Value {
     let kind = match ask.kind {
-        AskKind::Approval => "approval",
-        AskKind::Question => "question",
+        ApprovalKind::Approval => "approval",
+        ApprovalKind::Question => "question",
     };
     object([
         ("call", Some(which(&ask.call))),
@@ -196,7 +205,7 @@ fn which(call: &CallRef) -> Value {
     object([("id", id(&call.id)), ("turn", call.turn.map(Value::from))])
 }
 
-fn task(task: &Task) -> Value {
+fn task(task: &TaskItem) -> Value {
     object([
         ("id", id(&task.id)),
         ("content", Some(task.content.clone().into())),
@@ -205,7 +214,7 @@ fn task(task: &Task) -> Value {
     ])
 }
 
-fn activity(activity: &Activity) -> Value {
+fn activity(activity: &ActivityCard) -> Value {
     object([
         ("kind", Some((*activity.kind).into())),
         ("id", id(&activity.id)),
@@ -213,7 +222,7 @@ fn activity(activity: &Activity) -> Value {
     ])
 }
 
-fn problem(problem: &Problem) -> Value {
+fn problem(problem: &RunProblem) -> Value {
     object([
         ("message", Some(problem.message.clone().into())),
         ("code", id(&problem.code)),
@@ -221,7 +230,7 @@ fn problem(problem: &Problem) -> Value {
     ])
 }
 
-fn ended(ended: &Ended) -> Value {
+fn ended(ended: &RunEnd) -> Value {
     object([
         ("outcome", ended.outcome.map(|outcome| outcome.name().into())),
         ("text", ended.text.clone().map(Value::from)),
@@ -230,7 +239,7 @@ fn ended(ended: &Ended) -> Value {
     ])
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &RunUsage) -> Value {
     json!({
         "input": usage.input,
         "output": usage.output,
@@ -239,8 +248,8 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-fn summary(summary: &Summary) -> Value {
-    let counts = Status::ALL.into_iter().map(|status| (status.name(), summary.count(status)));
+fn summary(summary: &RunSummary) -> Value {
+    let counts = ToolStatus::ALL.into_iter().map(|status| (status.name(), summary.count(status)));
     let counts = counts.filter(|(_, count)| *count > 0);
     let by_status: Map<String, Value> =
         counts.map(|(name, count)| (name.to_owned(), count.into())).collect();
@@ -251,7 +260,7 @@ fn summary(summary: &Summary) -> Value {
     ])
 }
 
-fn part(part: &Part) -> Value {
+fn part(part: &UiPart) -> Value {
     object([("id", Some((*part.id).into())), ("parent", id(&part.parent))])
 }
 
@@ -259,6 +268,6 @@ fn tool(tool: &ToolRef) -> Value {
     json!({ "call": &*tool.call, "turn": tool.turn })
 }
 
-fn id(id: &Option<Id>) -> Option<Value> {
+fn id(id: &Option<SharedId>) -> Option<Value> {
     id.as_deref().map(Value::from)
 }

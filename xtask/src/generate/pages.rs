@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use foxwedge_core::{Evidence, Profile, Rule, rules};
+use foxwedge_core::{Profile, Rule, RuleEvidence, rules};
 
 use super::Page;
 
@@ -55,7 +55,8 @@ fn linked(line: &str, here: &Rule) -> String {
         let (before, found) = rest.split_at(at);
         let (label, after) = found.split_at(found.len().min(5));
         text.push_str(before);
-        match rules::find(label).filter(|rule| rule.code != here.code && rule.label() == label) {
+        match rules::find_rule(label).filter(|rule| rule.code != here.code && rule.label() == label)
+        {
             Some(rule) => {
                 let _ = write!(text, "[{label}]({})", file_name(rule));
             }
@@ -97,8 +98,8 @@ fn row(rule: &Rule) -> String {
     let mut row = format!("| [{label}]({}) | {} | {} |", file_name(rule), rule.name, rule.summary);
     for profile in Profile::ALL {
         row.push_str(match rule.evidence(profile) {
-            Some(Evidence::Sure) => " ● |",
-            Some(Evidence::Likely) => " ○ |",
+            Some(RuleEvidence::Documented) => " ● |",
+            Some(RuleEvidence::Inferred) => " ○ |",
             None => "  |",
         });
     }
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn mentions_become_links_and_the_page_itself_does_not() {
-        let here = rules::find("FW101").expect("the first rule");
+        let here = rules::find_rule("FW101").expect("the first rule");
         assert_eq!(
             linked("(see FW601), FW101, FW999, FW", here),
             "(see [FW601](FW601-dead-server-call.md)), FW101, FW999, FW"

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::fixture::{Fixture, Kind};
 use crate::ci;
@@ -27,7 +27,7 @@ impl Foxwedge {
     pub(super) fn convert(
         &self,
         fixture: &Fixture,
-        target: Wire,
+        target: Format,
         folder: &Path,
     ) -> Result<PathBuf, String> {
         let mut command = Command::new(&self.binary);

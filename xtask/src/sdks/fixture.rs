@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::Value;
 
 use crate::workspace;
@@ -16,7 +16,7 @@ pub(super) struct Fixture {
     /// What it shows: the first word of its file's name.
     pub(super) what: String,
     pub(super) kind: Kind,
-    pub(super) wire: Wire,
+    pub(super) wire: Format,
     pub(super) path: PathBuf,
     /// What it says, in the form that the readers print.
     pub(super) says: Value,
@@ -37,10 +37,10 @@ impl Kind {
     }
 
     /// How a file of that kind ends.
-    pub(super) fn ending(self, wire: Wire) -> &'static str {
+    pub(super) fn ending(self, wire: Format) -> &'static str {
         match (self, wire) {
             (Kind::Response, _) => "json",
-            (Kind::Stream, Wire::Bedrock) => "bin",
+            (Kind::Stream, Format::Bedrock) => "bin",
             (Kind::Stream, _) => "sse",
         }
     }
@@ -89,10 +89,10 @@ pub(super) fn cuts(whole: &Fixture, folder: &Path) -> Result<Vec<Fixture>, Strin
 }
 
 /// What a file's name says: `<what>.<format>.<ending>`. Other files are no fixtures.
-fn named(name: &str, kind: Kind) -> Option<(&str, Wire)> {
+fn named(name: &str, kind: Kind) -> Option<(&str, Format)> {
     let (stem, ending) = name.rsplit_once('.')?;
     let (what, wire) = stem.split_once('.')?;
-    let wire = Wire::parse(wire)?;
+    let wire = Format::parse(wire)?;
     (ending == kind.ending(wire)).then_some((what, wire))
 }
 
@@ -109,11 +109,11 @@ mod tests {
     #[test]
     fn names_tell_what_a_file_is() {
         let table = [
-            ("text.gemini.json", Kind::Response, Some(("text", Wire::Gemini))),
+            ("text.gemini.json", Kind::Response, Some(("text", Format::Gemini))),
             ("text.gemini.expected.json", Kind::Response, None),
-            ("two-calls.bedrock.bin", Kind::Stream, Some(("two-calls", Wire::Bedrock))),
+            ("two-calls.bedrock.bin", Kind::Stream, Some(("two-calls", Format::Bedrock))),
             ("two-calls.bedrock.sse", Kind::Stream, None),
-            ("two-calls.openai-chat.sse", Kind::Stream, Some(("two-calls", Wire::OpenaiChat))),
+            ("two-calls.openai-chat.sse", Kind::Stream, Some(("two-calls", Format::OpenaiChat))),
             ("README.md", Kind::Stream, None),
         ];
         for (name, kind, expected) in table {

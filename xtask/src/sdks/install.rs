@@ -212,7 +212,7 @@ mod tests {
             let pins = fs::read_to_string(scripts.join(list)).expect("a list");
             let shelf = Shelf { language, folder: PathBuf::new(), pins };
             for package in
-                foxwedge_core::Wire::ALL.into_iter().filter_map(|it| language.package(it))
+                foxwedge_core::Format::ALL.into_iter().filter_map(|it| language.package(it))
             {
                 let version = shelf.version(package);
                 assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{package}: {version}");

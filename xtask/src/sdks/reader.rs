@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
@@ -29,15 +29,15 @@ impl Language {
     }
 
     /// The package that reads a format.
-    pub(super) fn package(self, wire: Wire) -> Option<&'static str> {
+    pub(super) fn package(self, wire: Format) -> Option<&'static str> {
         match (self, wire) {
-            (_, Wire::OpenaiChat | Wire::OpenaiResponses) => Some("openai"),
-            (Language::Python, Wire::Anthropic) => Some("anthropic"),
-            (Language::TypeScript, Wire::Anthropic) => Some("@anthropic-ai/sdk"),
-            (Language::Python, Wire::Gemini) => Some("google-genai"),
-            (Language::TypeScript, Wire::Gemini) => Some("@google/genai"),
-            (Language::Python, Wire::Bedrock) => Some("botocore"),
-            (Language::TypeScript, Wire::Bedrock) => None,
+            (_, Format::OpenaiChat | Format::OpenaiResponses) => Some("openai"),
+            (Language::Python, Format::Anthropic) => Some("anthropic"),
+            (Language::TypeScript, Format::Anthropic) => Some("@anthropic-ai/sdk"),
+            (Language::Python, Format::Gemini) => Some("google-genai"),
+            (Language::TypeScript, Format::Gemini) => Some("@google/genai"),
+            (Language::Python, Format::Bedrock) => Some("botocore"),
+            (Language::TypeScript, Format::Bedrock) => None,
         }
     }
 }
@@ -72,7 +72,7 @@ const PIECES: [usize; 2] = [0, 7];
 /// One reading of one document.
 pub(super) struct Job<'s> {
     pub(super) fixture: &'s Fixture,
-    pub(super) target: Wire,
+    pub(super) target: Format,
     pub(super) path: &'s Path,
     pub(super) language: Language,
     pub(super) way: Way,
@@ -124,19 +124,19 @@ pub(super) fn jobs(scene: &Scene, language: Language) -> Vec<Job<'_>> {
 }
 
 /// Whether an SDK can read something in that way: not what its maker left out.
-fn reads(language: Language, target: Wire, way: Way, fixture: &Fixture) -> bool {
+fn reads(language: Language, target: Format, way: Way, fixture: &Fixture) -> bool {
     // Types do not allow, and some helpers refuse, what is not known yet. Streamed free-text calls
     // of Chat are known to neither, though OpenAI sends them.
     let is_source = target == fixture.wire;
     let beyond = is_source && fixture.what == "unknown-events"
-        || target == Wire::OpenaiChat
+        || target == Format::OpenaiChat
             && fixture.kind == Kind::Stream
             && fixture.what == "custom-call";
-    let checks_types = language == Language::Python && target != Wire::Gemini;
+    let checks_types = language == Language::Python && target != Format::Gemini;
     let has_helper = match (target, fixture.kind) {
-        (Wire::Bedrock, _) | (Wire::OpenaiChat, Kind::Response) => false,
-        (Wire::OpenaiChat, Kind::Stream)
-        | (Wire::OpenaiResponses | Wire::Anthropic | Wire::Gemini, _) => true,
+        (Format::Bedrock, _) | (Format::OpenaiChat, Kind::Response) => false,
+        (Format::OpenaiChat, Kind::Stream)
+        | (Format::OpenaiResponses | Format::Anthropic | Format::Gemini, _) => true,
     };
     match way {
         // Strict is plain, and more.

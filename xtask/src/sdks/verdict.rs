@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{Profile, Wire};
+use foxwedge_core::{Format, Profile};
 use serde_json::{Value, json};
 
 use super::reader::{Job, Language, Way};
@@ -31,9 +31,9 @@ pub(super) fn judge(job: &Job<'_>, answer: &Value) -> Result<(), String> {
         same("usage", &says["usage"], &answer["usage"])?;
     }
     // Converse has neither, and Gemini can do without.
-    let demands = !matches!(wire, Wire::Gemini | Wire::Bedrock);
+    let demands = !matches!(wire, Format::Gemini | Format::Bedrock);
     for name in ["id", "model"] {
-        let known = !says[name].is_null() && wire != Wire::Bedrock;
+        let known = !says[name].is_null() && wire != Format::Bedrock;
         if known || is_source {
             same(name, &says[name], &answer[name])?;
         } else if demands && answer[name].as_str().is_none_or(str::is_empty) {
@@ -79,7 +79,7 @@ fn told(call: &Value) -> String {
 
 /// Chat has no reasoning but in the words of some vendors, which not every reader knows.
 fn reasoning(job: &Job<'_>, read: &Value) -> Result<(), String> {
-    let unknown = job.target == Wire::OpenaiChat
+    let unknown = job.target == Format::OpenaiChat
         && (!job.is_source() || (job.language, job.way) == (Language::TypeScript, Way::Helper));
     if unknown && read == "" {
         return Ok(());
@@ -112,25 +112,25 @@ fn calls(job: &Job<'_>, read: &Value) -> Result<(), String> {
 }
 
 /// Free text is the one field of an object where a format knows nothing but objects.
-fn arguments(wire: Wire, says: &Value) -> Value {
+fn arguments(wire: Format, says: &Value) -> Value {
     match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses => says.clone(),
-        Wire::Anthropic | Wire::Gemini | Wire::Bedrock if says.is_string() => {
+        Format::OpenaiChat | Format::OpenaiResponses => says.clone(),
+        Format::Anthropic | Format::Gemini | Format::Bedrock if says.is_string() => {
             json!({ "input": says })
         }
-        Wire::Anthropic | Wire::Gemini | Wire::Bedrock => says.clone(),
+        Format::Anthropic | Format::Gemini | Format::Bedrock => says.clone(),
     }
 }
 
 /// An id that the format takes stays as it is; any other is one that it takes.
 fn id(job: &Job<'_>, says: &Value, read: &Value) -> Result<(), String> {
-    let rule = Profile::of(job.target).ids();
+    let rule = Profile::for_format(job.target).id_rule();
     let legal = |id: &Value| id.as_str().is_some_and(|id| rule.allows(id));
     if job.is_source() || legal(says) {
         return same("id", says, read);
     }
     // Gemini can do without.
-    if legal(read) || job.target == Wire::Gemini && read.is_null() {
+    if legal(read) || job.target == Format::Gemini && read.is_null() {
         return Ok(());
     }
     Err(format!("id: {read} is none that the format takes"))
@@ -139,11 +139,11 @@ fn id(job: &Job<'_>, says: &Value, read: &Value) -> Result<(), String> {
 /// Only some formats tell a stop at a sequence from any other end, and only OpenAI's tell a refusal
 /// in the text from one that the provider's filter made.
 fn stop(job: &Job<'_>, read: &Value) -> Result<(), String> {
-    let is_openai = |wire| matches!(wire, Wire::OpenaiChat | Wire::OpenaiResponses);
+    let is_openai = |wire| matches!(wire, Format::OpenaiChat | Format::OpenaiResponses);
     let (source, target) = (job.fixture.wire, job.target);
     let says = &job.fixture.says["stop"];
     let lost = match says.as_str() {
-        Some("sequence") => !job.is_source() && (is_openai(target) || target == Wire::Gemini),
+        Some("sequence") => !job.is_source() && (is_openai(target) || target == Format::Gemini),
         Some("refusal") => is_openai(source) && !is_openai(target),
         _ => false,
     };
@@ -234,13 +234,13 @@ mod tests {
         let fixture = Fixture {
             what: "text".to_owned(),
             kind: Kind::Stream,
-            wire: Wire::OpenaiChat,
+            wire: Format::OpenaiChat,
             path: "a.sse".into(),
             says: says.clone(),
         };
         let job = Job {
             fixture: &fixture,
-            target: Wire::Anthropic,
+            target: Format::Anthropic,
             path: Path::new("b.sse"),
             language: Language::Python,
             way,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foxwedge_run::encode::{Format, Frame, FrameId};
+use foxwedge_run::encode::{FrameId, UiFormat, UiFrame};
 
 use super::reader::Reader;
 
@@ -31,7 +31,7 @@ impl fmt::Display for Fault {
 
 impl Fault {
     /// The stream with the fault in it; nothing if it has no place for it.
-    pub(super) fn plant(self, frames: &[Frame]) -> Option<Vec<Frame>> {
+    pub(super) fn plant(self, frames: &[UiFrame]) -> Option<Vec<UiFrame>> {
         let mut left = frames.to_vec();
         match self {
             Fault::Open(_) if frames.iter().any(|it| it.data.contains("\"RUN_ERROR\"")) => {}
@@ -60,7 +60,7 @@ impl Fault {
 /// The faults that a client has to find.
 pub(super) fn of(reader: Reader) -> Vec<Fault> {
     match (reader.format, reader.version) {
-        (Format::AgUi, _) => {
+        (UiFormat::AgUi, _) => {
             let mut faults = vec![
                 Fault::Without("\"RUN_STARTED\""),
                 Fault::Without("\"TEXT_MESSAGE_START\""),
@@ -83,7 +83,7 @@ pub(super) fn of(reader: Reader) -> Vec<Fault> {
             }
             faults
         }
-        (Format::AiSdk, _) => vec![
+        (UiFormat::AiSdk, _) => vec![
             Fault::Without("\"start\""),
             Fault::Without("\"tool-output-"),
             Fault::WithoutLast("\"tool-output-"),
@@ -93,7 +93,7 @@ pub(super) fn of(reader: Reader) -> Vec<Fault> {
             Fault::Without("[DONE]"),
             Fault::TwoEnds,
         ],
-        (Format::Acp, 1) => vec![
+        (UiFormat::Acp, 1) => vec![
             Fault::Without("\"tool_call\""),
             Fault::Without("\"failed\",\"content\""),
             Fault::Without("\"completed\",\"content\""),
@@ -101,13 +101,13 @@ pub(super) fn of(reader: Reader) -> Vec<Fault> {
             Fault::WithoutLast("\"id\""),
             Fault::TwoEnds,
         ],
-        (Format::Acp, _) => vec![
+        (UiFormat::Acp, _) => vec![
             Fault::Without("\"completed\",\"content\""),
             Fault::Without("\"cancelled\",\"content\""),
             Fault::Without("\"idle\""),
             Fault::TwoEnds,
         ],
-        (Format::Jsonl, _) => Vec::new(),
+        (UiFormat::Jsonl, _) => Vec::new(),
     }
 }
 
@@ -127,8 +127,8 @@ mod tests {
         ];
         for (fault, before, expected) in table {
             let id = FrameId { seq: 1, part: 1 };
-            let frame = |data: &str| Frame { id, data: data.to_owned() };
-            let frames: Vec<Frame> = before.split(' ').map(frame).collect();
+            let frame = |data: &str| UiFrame { id, data: data.to_owned() };
+            let frames: Vec<UiFrame> = before.split(' ').map(frame).collect();
             let after = fault.plant(&frames).map(|frames| {
                 let data: Vec<&str> = frames.iter().map(|frame| frame.data.as_str()).collect();
                 data.join(" ")

@@ -1,8 +1,8 @@
 //! Who reads what: the clients, and the versions of the protocols that each of them speaks.
 
 use foxwedge_run::{
-    Id,
-    encode::{Acp, AgUi, Encoder, Format, Frame, Options},
+    SharedId,
+    encode::{AcpRevision, AgUiRevision, EncoderOptions, RunEncoder, UiFormat, UiFrame},
 };
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::judges::Question;
 /// A client and what it is given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Reader {
-    pub(super) format: Format,
+    pub(super) format: UiFormat,
     /// The protocol's version.
     pub(super) version: u32,
     /// Its package, as `package.json` calls it.
@@ -24,22 +24,22 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) const ALL: [Reader; 6] = [
-        Reader { format: Format::AgUi, version: 0, package: "@ag-ui/client-0" },
-        Reader { format: Format::AgUi, version: 0, package: "@ag-ui/client" },
-        Reader { format: Format::AgUi, version: 1, package: "@ag-ui/client" },
-        Reader { format: Format::AiSdk, version: 1, package: "ai" },
-        Reader { format: Format::Acp, version: 1, package: "@agentclientprotocol/sdk" },
-        Reader { format: Format::Acp, version: 2, package: "@agentclientprotocol/sdk" },
+        Reader { format: UiFormat::AgUi, version: 0, package: "@ag-ui/client-0" },
+        Reader { format: UiFormat::AgUi, version: 0, package: "@ag-ui/client" },
+        Reader { format: UiFormat::AgUi, version: 1, package: "@ag-ui/client" },
+        Reader { format: UiFormat::AiSdk, version: 1, package: "ai" },
+        Reader { format: UiFormat::Acp, version: 1, package: "@agentclientprotocol/sdk" },
+        Reader { format: UiFormat::Acp, version: 2, package: "@agentclientprotocol/sdk" },
     ];
 
-    fn frames(self, run: &Run) -> Vec<Frame> {
-        let options = Options {
+    fn frames(self, run: &Run) -> Vec<UiFrame> {
+        let options = EncoderOptions {
             run: Some(run.id.clone()),
-            agui: if self.version == 0 { AgUi::V0 } else { AgUi::V1 },
-            acp: if self.version == 2 { Acp::V2 } else { Acp::V1 },
-            ..Options::new(&Id::from("s"))
+            agui: if self.version == 0 { AgUiRevision::V0 } else { AgUiRevision::V1 },
+            acp: if self.version == 2 { AcpRevision::V2 } else { AcpRevision::V1 },
+            ..EncoderOptions::new(&SharedId::from("s"))
         };
-        let mut encoder = Encoder::new(self.format, options);
+        let mut encoder = RunEncoder::new(self.format, options);
         let mut frames = Vec::new();
         run.effects.iter().for_each(|effect| encoder.push(effect, &mut frames));
         encoder.finish(&mut frames);
@@ -91,7 +91,7 @@ pub(super) fn jobs(run: &Run) -> Vec<Job<'_>> {
     let mut jobs = Vec::new();
     for reader in Reader::ALL {
         let frames = reader.frames(run);
-        let mut job = |frames: &[Frame], piece, fault| {
+        let mut job = |frames: &[UiFrame], piece, fault| {
             let mut stream = String::new();
             frames.iter().for_each(|frame| frame.write_sse(&mut stream));
             jobs.push(Job { run, reader, piece, fault, stream });

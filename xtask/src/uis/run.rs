@@ -8,7 +8,8 @@ use std::{
 };
 
 use foxwedge_run::{
-    Body, Change, Effect, Event, Id, Input, Outcome, Session, Settings, Status, wire,
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEvent, SessionMachine,
+    SharedId, ToolStatus, UiChange, wire,
 };
 use foxwedge_testkit::runs::{Given, log};
 
@@ -19,9 +20,9 @@ use crate::workspace;
 pub(super) struct Run {
     pub(super) name: String,
     pub(super) kind: Kind,
-    pub(super) id: Id,
+    pub(super) id: SharedId,
     /// Also those of other runs in its session.
-    pub(super) effects: Rc<Vec<Effect>>,
+    pub(super) effects: Rc<Vec<RunEffect>>,
     /// What a person must see of it, if that is known.
     pub(super) seen: Option<Seen>,
 }
@@ -44,7 +45,7 @@ pub(super) struct Seen {
     /// What the run itself said.
     pub(super) text: String,
     /// The calls and how they ended; none for one that still waits.
-    pub(super) calls: Vec<(String, Option<Status>)>,
+    pub(super) calls: Vec<(String, Option<ToolStatus>)>,
 }
 
 /// The name of every run here.
@@ -76,7 +77,7 @@ fn of_scene(scene: scene::Scene) -> Run {
     Run {
         name: scene.name.to_owned(),
         kind: Kind::Changes,
-        id: Id::from(NAME),
+        id: SharedId::from(NAME),
         effects: Rc::new(shown(&scene.changes)),
         seen: Some(Seen { outcome, text, calls }),
     }
@@ -86,21 +87,21 @@ fn of_changes(seed: u64) -> Run {
     Run {
         name: format!("random-{seed}"),
         kind: Kind::Random,
-        id: Id::from(NAME),
+        id: SharedId::from(NAME),
         effects: Rc::new(shown(&scene::changes(seed))),
         seen: None,
     }
 }
 
 /// Each change as if an event of its own had made it.
-fn shown(changes: &[Change]) -> Vec<Effect> {
-    let run = Id::from(NAME);
+fn shown(changes: &[UiChange]) -> Vec<RunEffect> {
+    let run = SharedId::from(NAME);
     let mut effects = Vec::new();
     for (seq, change) in (1..).zip(changes) {
-        let mut event = Event::new(&run, Body::Tasks(Vec::new()));
+        let mut event = RunEvent::new(&run, EventPayload::Tasks(Vec::new()));
         event.seq = Some(seq);
-        effects.push(Effect::Emit(event));
-        effects.push(Effect::Show { run: run.clone(), change: change.clone() });
+        effects.push(RunEffect::Emit(event));
+        effects.push(RunEffect::Show { run: run.clone(), change: change.clone() });
     }
     effects
 }
@@ -108,11 +109,11 @@ fn shown(changes: &[Change]) -> Vec<Effect> {
 fn of_log(path: &Path) -> Result<Vec<Run>, String> {
     let complain = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
     let text = fs::read_to_string(path).map_err(|error| complain(&error))?;
-    let mut session = Session::new(Settings::default());
+    let mut session = SessionMachine::new(MachineSettings::default());
     let mut effects = Vec::new();
     for (now, line) in (0..).zip(text.lines()) {
         let event = wire::read(line).map_err(|error| complain(&error))?;
-        session.apply(now, Input::Event(event), &mut effects);
+        session.apply(now, MachineInput::Event(event), &mut effects);
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let runs = of_session(&name, Kind::Log, session, effects);
@@ -121,15 +122,15 @@ fn of_log(path: &Path) -> Result<Vec<Run>, String> {
 
 fn of_story(seed: u64) -> Vec<Run> {
     let log = log(seed);
-    let mut session = Session::new(log.settings);
+    let mut session = SessionMachine::new(log.settings);
     let mut effects = Vec::new();
     for step in log.steps {
         let input = match step.given {
             Given::Line(line) => match wire::read(&line) {
-                Ok(event) => Input::Event(event),
+                Ok(event) => MachineInput::Event(event),
                 Err(_) => continue,
             },
-            Given::Tick => Input::Tick,
+            Given::Tick => MachineInput::Tick,
             Given::Answer(_) => continue,
         };
         session.apply(step.now, input, &mut effects);
@@ -138,10 +139,15 @@ fn of_story(seed: u64) -> Vec<Run> {
 }
 
 /// The runs of a session that came to their end, and what the machine knows of them.
-fn of_session(name: &str, kind: Kind, mut session: Session, mut effects: Vec<Effect>) -> Vec<Run> {
+fn of_session(
+    name: &str,
+    kind: Kind,
+    mut session: SessionMachine,
+    mut effects: Vec<RunEffect>,
+) -> Vec<Run> {
     // Nobody waits any longer.
     while let Some(then) = session.deadline() {
-        session.apply(then.saturating_add(1), Input::Tick, &mut effects);
+        session.apply(then.saturating_add(1), MachineInput::Tick, &mut effects);
     }
     let effects = Rc::new(effects);
     let of_run = |run: &foxwedge_run::Run| {
@@ -158,17 +164,17 @@ fn of_session(name: &str, kind: Kind, mut session: Session, mut effects: Vec<Eff
 }
 
 /// The texts are those that were shown, the calls are those that the machine knows.
-fn seen(run: &foxwedge_run::Run, outcome: Outcome, effects: &[Effect]) -> Seen {
+fn seen(run: &foxwedge_run::Run, outcome: Outcome, effects: &[RunEffect]) -> Seen {
     let (mut text, mut calls) = (String::new(), Vec::new());
     let mut times: HashMap<&str, u32> = HashMap::new();
     for effect in effects {
-        let Effect::Show { run: owner, change } = effect else { continue };
+        let RunEffect::Show { run: owner, change } = effect else { continue };
         if owner != run.id() {
             continue;
         }
         match change {
-            Change::TextDelta(part, delta) if part.parent.is_none() => text.push_str(delta),
-            Change::ToolOpened { tool, .. } => {
+            UiChange::TextDelta(part, delta) if part.parent.is_none() => text.push_str(delta),
+            UiChange::ToolOpened { tool, .. } => {
                 let times = times.entry(&tool.call).or_default();
                 *times += 1;
                 // A second call of the same id has a name of its own.

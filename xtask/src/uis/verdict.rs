@@ -1,6 +1,6 @@
 //! Whether a client understood what happened.
 
-use foxwedge_run::{Outcome, Status, encode::Format};
+use foxwedge_run::{Outcome, ToolStatus, encode::UiFormat};
 use serde_json::Value;
 
 use super::{
@@ -34,7 +34,7 @@ fn compare(reader: Reader, kind: Kind, seen: &Seen, answer: &Value) -> Result<()
         let state = &answer["calls"][call];
         let states = match (reader.format, status, kind) {
             // Stories have calls that are allowed first and denied then; the yes stands.
-            (Format::AiSdk, Some(Status::Denied), Kind::Story) => {
+            (UiFormat::AiSdk, Some(ToolStatus::Denied), Kind::Story) => {
                 &["output-denied", "output-error"]
             }
             _ => states(reader, *status),
@@ -54,71 +54,82 @@ fn same(what: &str, is: &str, understood: &str) -> Result<(), String> {
 }
 
 /// How a call looks that ended so.
-fn states(reader: Reader, status: Option<Status>) -> &'static [&'static str] {
+fn states(reader: Reader, status: Option<ToolStatus>) -> &'static [&'static str] {
     match (reader.format, status) {
-        (Format::AgUi, Some(status)) => match status {
-            Status::Succeeded => &["succeeded"],
-            Status::Failed => &["failed"],
-            Status::Denied => &["denied"],
-            Status::Cancelled => &["cancelled"],
-            Status::Interrupted => &["interrupted"],
-            Status::HandedOver => &["handed_over"],
-            Status::Unknown | Status::Pending | Status::AwaitingApproval | Status::Running => &[],
+        (UiFormat::AgUi, Some(status)) => match status {
+            ToolStatus::Succeeded => &["succeeded"],
+            ToolStatus::Failed => &["failed"],
+            ToolStatus::Denied => &["denied"],
+            ToolStatus::Cancelled => &["cancelled"],
+            ToolStatus::Interrupted => &["interrupted"],
+            ToolStatus::HandedOver => &["handed_over"],
+            ToolStatus::Unknown
+            | ToolStatus::Pending
+            | ToolStatus::AwaitingApproval
+            | ToolStatus::Running => &[],
         },
-        (Format::AgUi, None) => &["nothing"],
-        (Format::AiSdk, Some(status)) => match status {
-            Status::Succeeded | Status::HandedOver => &["output-available"],
-            Status::Failed | Status::Interrupted => &["output-error"],
-            Status::Denied => &["output-denied"],
+        (UiFormat::AgUi, None) => &["nothing"],
+        (UiFormat::AiSdk, Some(status)) => match status {
+            ToolStatus::Succeeded | ToolStatus::HandedOver => &["output-available"],
+            ToolStatus::Failed | ToolStatus::Interrupted => &["output-error"],
+            ToolStatus::Denied => &["output-denied"],
             // Denied, if somebody was asked about it and never said yes.
-            Status::Cancelled => &["output-error", "output-denied"],
-            Status::Unknown | Status::Pending | Status::AwaitingApproval | Status::Running => &[],
+            ToolStatus::Cancelled => &["output-error", "output-denied"],
+            ToolStatus::Unknown
+            | ToolStatus::Pending
+            | ToolStatus::AwaitingApproval
+            | ToolStatus::Running => &[],
         },
         // A question is answered by the output that the client gives.
-        (Format::AiSdk, None) => &["approval-requested", "input-available"],
-        (Format::Acp, Some(Status::Succeeded | Status::HandedOver)) => &["completed"],
-        (Format::Acp, Some(Status::Cancelled | Status::Interrupted) | None) => {
+        (UiFormat::AiSdk, None) => &["approval-requested", "input-available"],
+        (UiFormat::Acp, Some(ToolStatus::Succeeded | ToolStatus::HandedOver)) => &["completed"],
+        (UiFormat::Acp, Some(ToolStatus::Cancelled | ToolStatus::Interrupted) | None) => {
             if reader.version == 1 { &["failed"] } else { &["cancelled"] }
         }
-        (Format::Acp, Some(Status::Failed | Status::Denied)) => &["failed"],
+        (UiFormat::Acp, Some(ToolStatus::Failed | ToolStatus::Denied)) => &["failed"],
         (
-            Format::Acp,
-            Some(Status::Unknown | Status::Pending | Status::AwaitingApproval | Status::Running),
+            UiFormat::Acp,
+            Some(
+                ToolStatus::Unknown
+                | ToolStatus::Pending
+                | ToolStatus::AwaitingApproval
+                | ToolStatus::Running,
+            ),
         )
-        | (Format::Jsonl, _) => &[],
+        | (UiFormat::Jsonl, _) => &[],
     }
 }
 
 /// How the end of a run looks.
 fn end(reader: Reader, outcome: Outcome, waits: bool) -> &'static str {
     match (reader.format, outcome) {
-        (Format::AgUi, Outcome::Completed) if waits => "interrupt -",
-        (Format::AgUi, Outcome::NoText) if waits => "interrupt no_text",
-        (Format::AgUi, Outcome::Completed) => "success -",
-        (Format::AgUi, Outcome::NoText) => "success no_text",
-        (Format::AgUi, Outcome::Refused) => "success refused",
-        (Format::AgUi, Outcome::MaxTurns) => "finished max_turns",
-        (Format::AgUi, Outcome::Stopped | Outcome::Replaced) => {
+        (UiFormat::AgUi, Outcome::Completed) if waits => "interrupt -",
+        (UiFormat::AgUi, Outcome::NoText) if waits => "interrupt no_text",
+        (UiFormat::AgUi, Outcome::Completed) => "success -",
+        (UiFormat::AgUi, Outcome::NoText) => "success no_text",
+        (UiFormat::AgUi, Outcome::Refused) => "success refused",
+        (UiFormat::AgUi, Outcome::MaxTurns) => "finished max_turns",
+        (UiFormat::AgUi, Outcome::Stopped | Outcome::Replaced) => {
             if reader.version == 0 {
                 "finished cancelled"
             } else {
                 "cancelled cancelled"
             }
         }
-        (Format::AgUi, Outcome::Failed | Outcome::Interrupted) => "error",
-        (Format::AiSdk, Outcome::Completed | Outcome::NoText) if waits => "finish tool-calls",
-        (Format::AiSdk, Outcome::Completed) => "finish stop",
-        (Format::AiSdk, Outcome::NoText | Outcome::MaxTurns) => "finish other",
-        (Format::AiSdk, Outcome::Refused) => "finish content-filter",
-        (Format::AiSdk, Outcome::Stopped) => "abort stopped",
-        (Format::AiSdk, Outcome::Replaced) => "abort replaced",
-        (Format::AiSdk, Outcome::Failed | Outcome::Interrupted) => "error",
-        (Format::Acp, Outcome::Completed | Outcome::NoText) => "end_turn",
-        (Format::Acp, Outcome::Stopped | Outcome::Replaced) => "cancelled",
-        (Format::Acp, Outcome::MaxTurns) => "max_turn_requests",
-        (Format::Acp, Outcome::Refused) => "refusal",
-        (Format::Acp, Outcome::Failed | Outcome::Interrupted) => "error",
-        (Format::Jsonl, _) => "",
+        (UiFormat::AgUi, Outcome::Failed | Outcome::Interrupted) => "error",
+        (UiFormat::AiSdk, Outcome::Completed | Outcome::NoText) if waits => "finish tool-calls",
+        (UiFormat::AiSdk, Outcome::Completed) => "finish stop",
+        (UiFormat::AiSdk, Outcome::NoText | Outcome::MaxTurns) => "finish other",
+        (UiFormat::AiSdk, Outcome::Refused) => "finish content-filter",
+        (UiFormat::AiSdk, Outcome::Stopped) => "abort stopped",
+        (UiFormat::AiSdk, Outcome::Replaced) => "abort replaced",
+        (UiFormat::AiSdk, Outcome::Failed | Outcome::Interrupted) => "error",
+        (UiFormat::Acp, Outcome::Completed | Outcome::NoText) => "end_turn",
+        (UiFormat::Acp, Outcome::Stopped | Outcome::Replaced) => "cancelled",
+        (UiFormat::Acp, Outcome::MaxTurns) => "max_turn_requests",
+        (UiFormat::Acp, Outcome::Refused) => "refusal",
+        (UiFormat::Acp, Outcome::Failed | Outcome::Interrupted) => "error",
+        (UiFormat::Jsonl, _) => "",
     }
 }
 
@@ -134,7 +145,7 @@ mod tests {
         let runs = run::all(0).expect("runs");
         let run = runs.iter().find(|run| run.name == "approval-denied").expect("a run");
         let jobs = reader::jobs(run);
-        let ai_sdk = |job: &&Job<'_>| job.reader.format == Format::AiSdk;
+        let ai_sdk = |job: &&Job<'_>| job.reader.format == UiFormat::AiSdk;
         let whole = jobs.iter().filter(ai_sdk).find(|job| job.fault.is_none()).expect("a job");
         let faulty = jobs.iter().filter(ai_sdk).find(|job| job.fault.is_some()).expect("a job");
         let answer = |text: &str, state: &str, end: &str| json!({ "refused": null, "text": text, "calls": { "a": state }, "end": end });

@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::pipe::{Pipe, response_line};
-use super::words::text;
+use super::content::text;
+use super::pipe::{ClaudeCodePipe, response_line};
 use super::{PREFIX, QUESTIONS, SERVER};
-use crate::{Ask, AskKind, Heard};
+use crate::{AgentEvent, PermissionKind, PermissionRequest};
 
 /// Said when the agent does not name a version of the tool servers' language.
 const VERSION: &str = "2025-06-18";
 
-impl Pipe {
+impl ClaudeCodePipe {
     /// A control request.
-    pub(super) fn control(&mut self, line: &Value) -> (Vec<Heard>, Vec<String>) {
+    pub(super) fn read_control_request(&mut self, line: &Value) -> (Vec<AgentEvent>, Vec<String>) {
         let (Some(id), Some(request)) = (text(line, "request_id"), line.get("request")) else {
-            return (vec![Heard::Noise], Vec::new());
+            return (vec![AgentEvent::Unreadable], Vec::new());
         };
         match text(request, "subtype") {
-            Some("mcp_message") => self.served(id, request),
-            Some("can_use_tool") => self.asked(id, request),
+            Some("mcp_message") => self.serve_tool_message(id, request),
+            Some("can_use_tool") => self.read_permission_request(id, request),
             Some(_) | None => {
                 let why = "this host does not serve such requests";
                 let line = json!({
@@ -31,21 +31,25 @@ impl Pipe {
     }
 
     /// A request that the agent takes back.
-    pub(super) fn withdrawn(&mut self, line: &Value) -> Vec<Heard> {
-        let Some(ticket) = text(line, "request_id") else { return vec![Heard::Noise] };
-        let wish = self.wishes.remove(ticket).is_some();
+    pub(super) fn read_cancel_request(&mut self, line: &Value) -> Vec<AgentEvent> {
+        let Some(ticket) = text(line, "request_id") else { return vec![AgentEvent::Unreadable] };
+        let wish = self.tool_requests.remove(ticket).is_some();
         let question = self.questions.remove(ticket);
         if wish || question {
-            vec![Heard::Withdrawn { ticket: ticket.to_owned() }]
+            vec![AgentEvent::Withdrawn { ticket: ticket.to_owned() }]
         } else {
             Vec::new()
         }
     }
 
     /// A message to the tool server.
-    fn served(&mut self, ticket: &str, request: &Value) -> (Vec<Heard>, Vec<String>) {
+    fn serve_tool_message(
+        &mut self,
+        ticket: &str,
+        request: &Value,
+    ) -> (Vec<AgentEvent>, Vec<String>) {
         let Some(message) = request.get("message") else {
-            return (vec![Heard::Noise], Vec::new());
+            return (vec![AgentEvent::Unreadable], Vec::new());
         };
         let id = message.get("id").cloned().unwrap_or(Value::Null);
         let parameters = message.get("params").unwrap_or(&Value::Null);
@@ -63,15 +67,15 @@ impl Pipe {
                 })))
             }
             Some("tools/list") => answer(Ok(json!({"tools": self.tools}))),
-            Some("tools/call") => self.called(ticket, id, parameters),
+            Some("tools/call") => self.read_tool_call(ticket, id, parameters),
             Some("ping") => answer(Ok(json!({}))),
             Some("notifications/cancelled") => {
                 let cancelled = parameters.get("requestId").unwrap_or(&Value::Null);
-                let found = self.wishes.iter().find(|(_, wish)| *wish == cancelled);
+                let found = self.tool_requests.iter().find(|(_, wish)| *wish == cancelled);
                 let found = found.map(|(ticket, _)| ticket.clone());
                 let heard = found.into_iter().map(|ticket| {
-                    self.wishes.remove(&ticket);
-                    Heard::Withdrawn { ticket }
+                    self.tool_requests.remove(&ticket);
+                    AgentEvent::Withdrawn { ticket }
                 });
                 (heard.collect(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
             }
@@ -86,24 +90,29 @@ impl Pipe {
     }
 
     /// A call of a client's tool.
-    fn called(&mut self, ticket: &str, id: Value, parameters: &Value) -> (Vec<Heard>, Vec<String>) {
-        let name = text(parameters, "name").and_then(|inner| self.names.outer(inner));
+    fn read_tool_call(
+        &mut self,
+        ticket: &str,
+        id: Value,
+        parameters: &Value,
+    ) -> (Vec<AgentEvent>, Vec<String>) {
+        let name = text(parameters, "name").and_then(|inner| self.names.client_name(inner));
         let Some(name) = name.map(str::to_owned) else {
             let refusal = Err((-32602, "there is no such tool"));
             return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
         };
-        if self.wishes.contains_key(ticket) {
+        if self.tool_requests.contains_key(ticket) {
             // The same request once more: it is answered once.
-            return (vec![Heard::Noise], Vec::new());
+            return (vec![AgentEvent::Unreadable], Vec::new());
         }
-        if !self.room(ticket) {
+        if !self.has_room(ticket) {
             let refusal = Err((-32603, "too many calls are open"));
             return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
         }
         let call = parameters.get("_meta").and_then(|meta| text(meta, "claudecode/toolUseId"));
-        let mut heard = self.telling.wish(call);
-        self.wishes.insert(ticket.to_owned(), id);
-        heard.push(Heard::Wants {
+        let mut heard = self.reader.mark_called(call);
+        self.tool_requests.insert(ticket.to_owned(), id);
+        heard.push(AgentEvent::ToolResultWanted {
             ticket: ticket.to_owned(),
             call: call.map(str::to_owned),
             name,
@@ -113,30 +122,35 @@ impl Pipe {
     }
 
     /// A question to a person. The client's tools run at the client's: nobody here is asked.
-    fn asked(&mut self, ticket: &str, request: &Value) -> (Vec<Heard>, Vec<String>) {
+    fn read_permission_request(
+        &mut self,
+        ticket: &str,
+        request: &Value,
+    ) -> (Vec<AgentEvent>, Vec<String>) {
         let tool = text(request, "tool_name").unwrap_or_default();
         let input = request.get("input").cloned().unwrap_or_else(|| json!({}));
-        if tool.strip_prefix(PREFIX).is_some_and(|inner| self.names.outer(inner).is_some()) {
+        if tool.strip_prefix(PREFIX).is_some_and(|inner| self.names.client_name(inner).is_some()) {
             let allow = json!({"behavior": "allow", "updatedInput": input});
             return (Vec::new(), vec![response_line(ticket, &allow)]);
         }
         if self.questions.contains(ticket) {
-            return (vec![Heard::Noise], Vec::new());
+            return (vec![AgentEvent::Unreadable], Vec::new());
         }
-        if !self.asks || !self.room(ticket) {
+        if !self.may_ask || !self.has_room(ticket) {
             let deny = json!({"behavior": "deny", "message": "Nobody can be asked."});
             return (Vec::new(), vec![response_line(ticket, &deny)]);
         }
         self.questions.insert(ticket.to_owned());
-        let kind = if tool == QUESTIONS { AskKind::Questions } else { AskKind::Permission };
-        let ask = Ask {
+        let kind =
+            if tool == QUESTIONS { PermissionKind::Questions } else { PermissionKind::Permission };
+        let ask = PermissionRequest {
             ticket: ticket.to_owned(),
             call: text(request, "tool_use_id").map(str::to_owned),
             tool: tool.to_owned(),
             input,
             kind,
         };
-        (vec![Heard::Asks(ask)], Vec::new())
+        (vec![AgentEvent::PermissionRequested(ask)], Vec::new())
     }
 }
 

@@ -4,28 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::telling::Telling;
-use super::words::{answer, choices, prompt, text};
+use super::content::{answer_texts, prompt_blocks, result_blocks, text};
+use super::stream_reader::StreamJsonReader;
 use super::{ClaudeCode, SERVER, tools};
-use crate::{Ask, Decision, Heard, Names, Order, Protocol, Trouble};
+use crate::{
+    AgentCommand, AgentEvent, AgentProtocol, PermissionDecision, PermissionRequest, ToolNameTable,
+    TurnFailure,
+};
 
 /// Wishes and questions that may be open at the same time; more are refused.
-const OPEN: usize = 10_000;
+const MAX_OPEN: usize = 10_000;
 
 /// How Claude Code is spoken to.
 ///
 /// A ticket is the id of the agent's control request. An answer to a ticket that is not open says
 /// nothing, so nothing is answered twice.
 #[derive(Debug)]
-pub struct Pipe {
-    pub(super) names: Names,
+pub struct ClaudeCodePipe {
+    pub(super) names: ToolNameTable,
     pub(super) tools: Vec<Value>,
-    pub(super) asks: bool,
+    pub(super) may_ask: bool,
     /// Wishes that are open, with the id that the tool server was given.
-    pub(super) wishes: BTreeMap<String, Value>,
+    pub(super) tool_requests: BTreeMap<String, Value>,
     /// Questions that are open.
     pub(super) questions: BTreeSet<String>,
-    pub(super) telling: Telling,
+    pub(super) reader: StreamJsonReader,
     /// Its instructions; `None` leaves it its own.
     system: Option<String>,
     /// Requests that we have made.
@@ -33,46 +36,46 @@ pub struct Pipe {
     /// What went wrong with the provider in this turn, if something did.
     status: Option<u16>,
     /// Whether it tells its state: then a result is not the end, but only `idle` is.
-    states: bool,
+    reports_state: bool,
 }
 
 /// The id of our first request.
-const HELLO: &str = "foxwedge-0";
+const INITIALIZE_ID: &str = "foxwedge-0";
 
-impl Pipe {
+impl ClaudeCodePipe {
     /// For the instructions and the tools of a request in Anthropic's format.
-    pub fn new(kind: &ClaudeCode, body: &Value) -> Pipe {
-        let tools = tools::read(body);
+    pub fn new(kind: &ClaudeCode, body: &Value) -> ClaudeCodePipe {
+        let tools = tools::read_tools(body);
         let mut system = instructions(body);
-        if !tools.rest.is_empty() {
-            system.get_or_insert_default().push_str(&tools.rest);
+        if !tools.overflow.is_empty() {
+            system.get_or_insert_default().push_str(&tools.overflow);
         }
         if kind.bare {
             system.get_or_insert_default();
         }
-        Pipe {
+        ClaudeCodePipe {
             names: tools.names,
             tools: tools.list,
-            asks: kind.asks,
-            wishes: BTreeMap::new(),
+            may_ask: kind.may_ask,
+            tool_requests: BTreeMap::new(),
             questions: BTreeSet::new(),
-            telling: Telling::default(),
+            reader: StreamJsonReader::default(),
             system,
             requests: 0,
             status: None,
-            states: false,
+            reports_state: false,
         }
     }
 
     /// The names of the client's tools.
-    pub(super) fn names(&self) -> &Names {
+    pub(super) fn names(&self) -> &ToolNameTable {
         &self.names
     }
 
     /// Whether there is room for one more wish or question with this ticket.
-    pub(super) fn room(&self, ticket: &str) -> bool {
-        let known = self.wishes.contains_key(ticket) || self.questions.contains(ticket);
-        !known && self.wishes.len() + self.questions.len() < OPEN
+    pub(super) fn has_room(&self, ticket: &str) -> bool {
+        let known = self.tool_requests.contains_key(ticket) || self.questions.contains(ticket);
+        !known && self.tool_requests.len() + self.questions.len() < MAX_OPEN
     }
 
     fn request(&mut self, request: &Value) -> String {
@@ -81,37 +84,38 @@ impl Pipe {
         json!({"type": "control_request", "request_id": id, "request": request}).to_string()
     }
 
-    fn answered(&self, response: &Value) -> Vec<Heard> {
+    fn read_response(&self, response: &Value) -> Vec<AgentEvent> {
         match (text(response, "request_id"), text(response, "subtype")) {
-            (Some(HELLO), Some("success")) => vec![Heard::Ready],
-            (Some(HELLO), _) => {
+            (Some(INITIALIZE_ID), Some("success")) => vec![AgentEvent::Ready],
+            (Some(INITIALIZE_ID), _) => {
                 let message = text(response, "error").unwrap_or("it cannot be initialized");
-                let trouble = Trouble { status: None, message: message.to_owned(), stopped: false };
-                vec![Heard::Ended { trouble: Some(trouble), text: None, more: false }]
+                let trouble =
+                    TurnFailure { status: None, message: message.to_owned(), stopped: false };
+                vec![AgentEvent::TurnEnded { failure: Some(trouble), text: None, more: false }]
             }
             _ => Vec::new(),
         }
     }
 
-    fn assistant(&mut self, mut line: Value) -> Vec<Heard> {
+    fn read_assistant_line(&mut self, mut line: Value) -> Vec<AgentEvent> {
         if line.get("error").is_some_and(|error| !error.is_null())
             || line.get("is_api_error_message") == Some(&Value::Bool(true))
             || line.get("isApiErrorMessage") == Some(&Value::Bool(true))
         {
-            self.status = status(&line).or(self.status);
+            self.status = read_status(&line).or(self.status);
             return Vec::new();
         }
         let message = line.get_mut("message").map(Value::take).unwrap_or_default();
-        self.telling.line(message, &self.names)
+        self.reader.read_line(message, &self.names)
     }
 
-    fn result(&mut self, line: &Value) -> Vec<Heard> {
-        let (told, mut heard) = self.telling.end(text(line, "stop_reason"));
+    fn read_result_line(&mut self, line: &Value) -> Vec<AgentEvent> {
+        let (told, mut heard) = self.reader.end_turn(text(line, "stop_reason"));
         let failed = match line.get("is_error").and_then(Value::as_bool) {
             Some(failed) => failed,
             None => text(line, "subtype").is_some_and(|subtype| subtype.starts_with("error")),
         };
-        let status = status(line).or(self.status.take());
+        let status = read_status(line).or(self.status.take());
         self.status = None;
         let said = text(line, "result").filter(|said| !said.is_empty());
         let stopped =
@@ -120,53 +124,53 @@ impl Pipe {
             let message = match (stopped, said) {
                 (true, _) => "it was stopped".to_owned(),
                 (false, Some(said)) => said.to_owned(),
-                (false, None) => errors(line),
+                (false, None) => error_text(line),
             };
-            Trouble { status, message, stopped }
+            TurnFailure { status, message, stopped }
         });
         let said = said.filter(|_| !told && trouble.is_none()).map(str::to_owned);
         let queued = line.get("queued_turn_count").and_then(Value::as_u64);
-        let more = self.states || queued.is_some_and(|turns| turns > 0);
-        heard.push(Heard::Ended { trouble, text: said, more });
+        let more = self.reports_state || queued.is_some_and(|turns| turns > 0);
+        heard.push(AgentEvent::TurnEnded { failure: trouble, text: said, more });
         heard
     }
 
-    fn system(&mut self, line: &Value) -> Vec<Heard> {
+    fn read_system_line(&mut self, line: &Value) -> Vec<AgentEvent> {
         if text(line, "subtype") != Some("session_state_changed") {
             return Vec::new();
         }
-        self.states = true;
+        self.reports_state = true;
         if text(line, "state") != Some("idle") {
             return Vec::new();
         }
-        let mut heard = self.telling.finish(None);
-        heard.push(Heard::Idle);
+        let mut heard = self.reader.end_message(None);
+        heard.push(AgentEvent::Idle);
         heard
     }
 
-    fn decide(&mut self, ask: Ask, decision: Decision) -> Vec<String> {
+    fn decide(&mut self, ask: PermissionRequest, decision: PermissionDecision) -> Vec<String> {
         if !self.questions.remove(&ask.ticket) {
             return Vec::new();
         }
         let response = match decision {
-            Decision::Allow { input } => {
+            PermissionDecision::Allow { input } => {
                 json!({"behavior": "allow", "updatedInput": input.unwrap_or(ask.input)})
             }
-            Decision::Answers(answers) => {
+            PermissionDecision::Answers(answers) => {
                 let mut input = match ask.input {
                     Value::Object(input) => input,
                     _ => serde_json::Map::new(),
                 };
-                input.insert("answers".to_owned(), Value::Object(choices(answers)));
+                input.insert("answers".to_owned(), Value::Object(answer_texts(answers)));
                 json!({"behavior": "allow", "updatedInput": input})
             }
-            Decision::Deny { message } => json!({"behavior": "deny", "message": message}),
+            PermissionDecision::Deny { message } => json!({"behavior": "deny", "message": message}),
         };
         vec![response_line(&ask.ticket, &response)]
     }
 }
 
-impl Protocol for Pipe {
+impl AgentProtocol for ClaudeCodePipe {
     fn begin(&mut self) -> Vec<String> {
         let mut hello = json!({"subtype": "initialize", "sdkMcpServers": [SERVER]});
         if let (Some(system), Some(hello)) = (&self.system, hello.as_object_mut()) {
@@ -175,47 +179,47 @@ impl Protocol for Pipe {
         vec![self.request(&hello)]
     }
 
-    fn line(&mut self, line: &[u8]) -> (Vec<Heard>, Vec<String>) {
+    fn read_line(&mut self, line: &[u8]) -> (Vec<AgentEvent>, Vec<String>) {
         let line = line.trim_ascii();
         if line.is_empty() {
             return (Vec::new(), Vec::new());
         }
         let Ok(mut line) = serde_json::from_slice::<Value>(line) else {
-            return (vec![Heard::Noise], Vec::new());
+            return (vec![AgentEvent::Unreadable], Vec::new());
         };
         let main = line.get("parent_tool_use_id").is_none_or(Value::is_null);
         let heard = match (text(&line, "type"), main) {
-            (Some("control_request"), _) => return self.control(&line),
-            (Some("control_cancel_request"), _) => self.withdrawn(&line),
+            (Some("control_request"), _) => return self.read_control_request(&line),
+            (Some("control_cancel_request"), _) => self.read_cancel_request(&line),
             (Some("control_response"), _) => match line.get("response") {
-                Some(response) => self.answered(response),
-                None => vec![Heard::Noise],
+                Some(response) => self.read_response(response),
+                None => vec![AgentEvent::Unreadable],
             },
             (Some("stream_event"), true) => {
                 let event = line.get_mut("event").map(Value::take).unwrap_or_default();
-                self.telling.event(event, &self.names)
+                self.reader.read_event(event, &self.names)
             }
-            (Some("assistant"), true) => self.assistant(line),
-            (Some("user"), true) => closed(&line),
-            (Some("result"), _) => self.result(&line),
-            (Some("system"), _) => self.system(&line),
+            (Some("assistant"), true) => self.read_assistant_line(line),
+            (Some("user"), true) => read_tool_results(&line),
+            (Some("result"), _) => self.read_result_line(&line),
+            (Some("system"), _) => self.read_system_line(&line),
             // Other conversations of the agent, and what newer versions tell.
             (Some(_), _) => Vec::new(),
-            (None, _) => vec![Heard::Noise],
+            (None, _) => vec![AgentEvent::Unreadable],
         };
         (heard, Vec::new())
     }
 
     /// Some versions say nothing when their provider breaks off behind a whole call: the open
     /// message is ended in good form.
-    fn quiet(&mut self) -> Vec<Heard> {
-        if self.wishes.is_empty() { Vec::new() } else { self.telling.finish(None) }
+    fn on_silence(&mut self) -> Vec<AgentEvent> {
+        if self.tool_requests.is_empty() { Vec::new() } else { self.reader.end_message(None) }
     }
 
-    fn order(&mut self, order: Order) -> Vec<String> {
+    fn encode_command(&mut self, order: AgentCommand) -> Vec<String> {
         match order {
-            Order::Prompt(blocks) => {
-                let content = prompt(blocks);
+            AgentCommand::Prompt(blocks) => {
+                let content = prompt_blocks(blocks);
                 if content.is_empty() {
                     return Vec::new();
                 }
@@ -227,15 +231,17 @@ impl Protocol for Pipe {
                 });
                 vec![line.to_string()]
             }
-            Order::Answer { ticket, content, error } => match self.wishes.remove(&ticket) {
-                Some(id) => {
-                    let result = json!({"content": answer(content), "isError": error});
-                    vec![super::control::rpc_line(&ticket, &id, Ok(result))]
+            AgentCommand::ToolResult { ticket, content, error } => {
+                match self.tool_requests.remove(&ticket) {
+                    Some(id) => {
+                        let result = json!({"content": result_blocks(content), "isError": error});
+                        vec![super::control::rpc_line(&ticket, &id, Ok(result))]
+                    }
+                    None => Vec::new(),
                 }
-                None => Vec::new(),
-            },
-            Order::Decide { ask, decision } => self.decide(ask, decision),
-            Order::Interrupt => vec![self.request(&json!({"subtype": "interrupt"}))],
+            }
+            AgentCommand::Decide { request: ask, decision } => self.decide(ask, decision),
+            AgentCommand::Interrupt => vec![self.request(&json!({"subtype": "interrupt"}))],
         }
     }
 }
@@ -267,26 +273,26 @@ fn instructions(body: &Value) -> Option<String> {
 }
 
 /// The answers that a line of the agent's history holds.
-fn closed(line: &Value) -> Vec<Heard> {
+fn read_tool_results(line: &Value) -> Vec<AgentEvent> {
     let blocks = line.get("message").and_then(|message| message.get("content"));
     let blocks = blocks.and_then(Value::as_array).into_iter().flatten();
     blocks
         .filter(|block| text(block, "type") == Some("tool_result"))
         .filter_map(|block| {
             let error = block.get("is_error") == Some(&Value::Bool(true));
-            Some(Heard::Closed { call: text(block, "tool_use_id")?.to_owned(), error })
+            Some(AgentEvent::CallClosed { call: text(block, "tool_use_id")?.to_owned(), error })
         })
         .collect()
 }
 
 /// The status that the agent's provider answered with.
-fn status(line: &Value) -> Option<u16> {
+fn read_status(line: &Value) -> Option<u16> {
     let status = line.get("api_error_status")?.as_u64()?;
     u16::try_from(status).ok().filter(|status| (400..600).contains(status))
 }
 
 /// What a result says about its errors.
-fn errors(line: &Value) -> String {
+fn error_text(line: &Value) -> String {
     let errors = line.get("errors").and_then(Value::as_array).into_iter().flatten();
     let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
     let reason = || text(line, "terminal_reason").or(text(line, "subtype"));

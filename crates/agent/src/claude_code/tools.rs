@@ -9,32 +9,32 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::PREFIX;
-use super::words::text;
-use crate::Names;
+use super::content::text;
+use crate::ToolNameTable;
 
 /// A description has at most this many characters, as JavaScript counts them; versions differ.
-const DESCRIPTION: usize = 2_000;
+const MAX_DESCRIPTION: usize = 2_000;
 
 /// An answer is told whole up to this many characters. The agent allows no more.
-const ANSWER: u64 = 500_000;
+const MAX_RESULT: u64 = 500_000;
 
 /// The tools of a request: their names, the list for the agent, and what did not fit into it.
-pub(super) struct Tools {
-    pub names: Names,
+pub(super) struct AgentToolList {
+    pub names: ToolNameTable,
     pub list: Vec<Value>,
-    pub rest: String,
+    pub overflow: String,
 }
 
 /// Reads the tools of a request. Those that the provider runs are left out: no agent can pass
 /// them on.
-pub(super) fn read(body: &Value) -> Tools {
+pub(super) fn read_tools(body: &Value) -> AgentToolList {
     let tools = body.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let clients: Vec<(&str, &Value)> = tools
         .iter()
         .filter(|tool| matches!(text(tool, "type"), None | Some("custom" | "function")))
         .filter_map(|tool| Some((text(tool, "name")?, tool)))
         .collect();
-    let names = Names::new(clients.iter().map(|(name, _)| *name), 64 - PREFIX.len());
+    let names = ToolNameTable::new(clients.iter().map(|(name, _)| *name), 64 - PREFIX.len());
     let mut rest = String::new();
     let mut list: Vec<Value> = Vec::new();
     let mut seen = HashSet::new();
@@ -43,27 +43,27 @@ pub(super) fn read(body: &Value) -> Tools {
         if !seen.insert(name) {
             continue;
         }
-        let inner = names.inner(name);
+        let inner = names.agent_name(name);
         let description =
-            described(inner, text(tool, "description").unwrap_or_default(), &mut rest);
+            shorten_description(inner, text(tool, "description").unwrap_or_default(), &mut rest);
         list.push(json!({
             "name": inner,
             "description": description,
-            "inputSchema": schema(tool.get("input_schema")),
+            "inputSchema": normalize_schema(tool.get("input_schema")),
             // Only tools that change nothing are called side by side.
             "annotations": {"readOnlyHint": true},
-            "_meta": {"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": ANSWER},
+            "_meta": {"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": MAX_RESULT},
         }));
     }
-    Tools { names, list, rest }
+    AgentToolList { names, list, overflow: rest }
 }
 
 /// The description as far as it fits; what does not fit goes to the instructions.
-fn described(name: &str, description: &str, rest: &mut String) -> String {
+fn shorten_description(name: &str, description: &str, rest: &mut String) -> String {
     let mut units = 0;
     let end = description.char_indices().find_map(|(at, letter)| {
         units += letter.len_utf16();
-        (units > DESCRIPTION).then_some(at)
+        (units > MAX_DESCRIPTION).then_some(at)
     });
     let Some((head, tail)) = end.and_then(|end| description.split_at_checked(end)) else {
         return description.to_owned();
@@ -75,7 +75,7 @@ fn described(name: &str, description: &str, rest: &mut String) -> String {
 
 /// A schema that the agent takes: an object, whose properties are objects, without alternatives at
 /// the top. Alternatives give their properties to it.
-fn schema(given: Option<&Value>) -> Value {
+fn normalize_schema(given: Option<&Value>) -> Value {
     let mut schema = given.and_then(Value::as_object).cloned().unwrap_or_default();
     schema.insert("type".to_owned(), Value::String("object".to_owned()));
     let mut properties = match schema.remove("properties") {

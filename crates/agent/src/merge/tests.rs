@@ -4,24 +4,24 @@ use super::*;
 
 /// `U` is a person, `A` the model, `T` answers, `S` instructions. `A(a b)` calls, `A:text(a)` says
 /// something too, `A~(a)` thinks; `T(a b)` answers both.
-fn body(shape: &str, wire: Wire) -> (String, Vec<String>) {
+fn body(shape: &str, wire: Format) -> (String, Vec<String>) {
     let mut messages = Vec::new();
     for word in words(shape) {
         let (who, ids) = word.split_once('(').unwrap_or((word, ""));
         let ids: Vec<&str> = ids.trim_end_matches(')').split_whitespace().collect();
         let says = who.split_once(':').map(|(_, text)| text);
         messages.extend(match wire {
-            Wire::OpenaiChat => chat(who, &ids, says),
-            Wire::Anthropic => anthropic(who, &ids, says),
+            Format::OpenaiChat => chat(who, &ids, says),
+            Format::Anthropic => anthropic(who, &ids, says),
             _ => items(who, &ids, says),
         });
     }
     let list = messages.join(",\n  ");
     let text = match wire {
-        Wire::OpenaiResponses => {
+        Format::OpenaiResponses => {
             format!("{{ \"instructions\":\"x\", \"input\" : [ {list} ], \"y\":1}}")
         }
-        Wire::Anthropic => format!("{{\"system\":\"x\",\"messages\":[{list}], \"y\":1}}"),
+        Format::Anthropic => format!("{{\"system\":\"x\",\"messages\":[{list}], \"y\":1}}"),
         _ => format!("{{\"x\":0, \"messages\":[\n{list}\n]}}"),
     };
     (text, messages)
@@ -157,10 +157,10 @@ const TABLE: [(&str, &str, &str); 22] = [
 
 #[test]
 fn calls_that_are_listed_again_are_listed_once() {
-    for wire in [Wire::OpenaiChat, Wire::Anthropic, Wire::OpenaiResponses] {
+    for wire in [Format::OpenaiChat, Format::Anthropic, Format::OpenaiResponses] {
         for (shape, expected, open) in TABLE {
             let (source, messages) = body(shape, wire);
-            let merged = merged(&source, wire).unwrap();
+            let merged = merge_history(&source, wire).unwrap();
             let found: Vec<_> = merged.open.iter().map(|call| call.id.as_str()).collect();
             assert_eq!(found.join(" "), open, "{wire:?} {shape}");
             assert!(merged.open.iter().all(|call| call.name == format!("f_{}", call.id)));
@@ -187,21 +187,21 @@ fn calls_that_are_listed_again_are_listed_once() {
             let tail =
                 source.rfind(messages.last().unwrap()).unwrap() + messages.last().unwrap().len();
             assert!(text.ends_with(&source[tail..]), "{text}");
-            assert!(read(&text, wire, Want::default()).is_ok(), "{text}");
+            assert!(read(&text, wire, OutlineOptions::default()).is_ok(), "{text}");
             // Once more changes nothing.
-            assert_eq!(super::merged(&text, wire).unwrap().body, None, "{wire:?} {shape}");
+            assert_eq!(super::merge_history(&text, wire).unwrap().body, None, "{wire:?} {shape}");
         }
     }
 }
 
 #[test]
 fn calls_that_are_listed_again_at_once_are_listed_once() {
-    for wire in [Wire::OpenaiChat, Wire::Anthropic] {
+    for wire in [Format::OpenaiChat, Format::Anthropic] {
         for (shape, open) in
             [("U A(a b) A(a b) T(a b)", ""), ("U A:x(a b) A(a b) A(a b) T(b)", "a")]
         {
             let (source, _) = body(shape, wire);
-            let found = merged(&source, wire).unwrap();
+            let found = merge_history(&source, wire).unwrap();
             let ids: Vec<_> = found.open.iter().map(|call| call.id.as_str()).collect();
             assert_eq!(ids.join(" "), open, "{shape}");
             let text = found.body.unwrap();
@@ -209,19 +209,19 @@ fn calls_that_are_listed_again_at_once_are_listed_once() {
         }
     }
     // A turn in two messages is one turn.
-    let (source, _) = body("U A(a b) A(c) T(b) A(a c) T(a)", Wire::OpenaiChat);
-    let found = merged(&source, Wire::OpenaiChat).unwrap();
+    let (source, _) = body("U A(a b) A(c) T(b) A(a c) T(a)", Format::OpenaiChat);
+    let found = merge_history(&source, Format::OpenaiChat).unwrap();
     assert_eq!(found.body.unwrap().matches("assistant").count(), 2);
     assert_eq!(found.open.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c"]);
 }
 
 #[test]
 fn ids_that_repeat_in_one_turn_are_counted() {
-    let (source, _) = body("U A(a a) T(a) A(a) T(a)", Wire::OpenaiChat);
-    let found = merged(&source, Wire::OpenaiChat).unwrap();
+    let (source, _) = body("U A(a a) T(a) A(a) T(a)", Format::OpenaiChat);
+    let found = merge_history(&source, Format::OpenaiChat).unwrap();
     assert!(found.body.is_some() && found.open.is_empty(), "{found:?}");
-    let (source, _) = body("U A(a a) T(a)", Wire::OpenaiChat);
-    assert_eq!(merged(&source, Wire::OpenaiChat).unwrap().open.len(), 1);
+    let (source, _) = body("U A(a a) T(a)", Format::OpenaiChat);
+    assert_eq!(merge_history(&source, Format::OpenaiChat).unwrap().open.len(), 1);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn arguments_are_told_as_they_are() {
         {"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\":1}"}},
         {"id":"b","type":"function","function":{"name":"f","arguments":"{\"n\":"}},
         {"id":"c","type":"custom","custom":{"name":"g","input":"1"}}]}]"#;
-    let found = merged(source, Wire::OpenaiChat).unwrap().open;
+    let found = merge_history(source, Format::OpenaiChat).unwrap().open;
     let arguments: Vec<_> = found.iter().map(|call| call.arguments.to_string()).collect();
     assert_eq!(arguments, [r#"{"n":1}"#, r#""{\"n\":""#, "\"1\""]);
 }
@@ -238,13 +238,13 @@ fn arguments_are_told_as_they_are() {
 #[test]
 fn calls_without_ids_and_texts_for_lists_are_left_alone() {
     let table = [
-        (r#"[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]"#, Wire::Gemini),
-        (r#"{"input":"hi","instructions":"x"}"#, Wire::OpenaiResponses),
-        (r#"{"messages":[]}"#, Wire::OpenaiChat),
+        (r#"[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]"#, Format::Gemini),
+        (r#"{"input":"hi","instructions":"x"}"#, Format::OpenaiResponses),
+        (r#"{"messages":[]}"#, Format::OpenaiChat),
     ];
     for (source, wire) in table {
-        let found = merged(source, wire).unwrap();
+        let found = merge_history(source, wire).unwrap();
         assert_eq!((found.body, found.open, found.listed), (None, Vec::new(), Vec::new()));
     }
-    assert!(merged("{", Wire::OpenaiChat).is_err());
+    assert!(merge_history("{", Format::OpenaiChat).is_err());
 }

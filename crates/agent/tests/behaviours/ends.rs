@@ -1,6 +1,6 @@
 //! How replies and agents end.
 
-use foxwedge_agent::Talk;
+use foxwedge_agent::AgentBridge;
 
 use crate::{plays, stage::play};
 
@@ -110,7 +110,7 @@ fn an_agent_that_says_nothing_in_pieces_says_it_at_the_end() {
 #[test]
 fn a_resumed_agent_goes_on_by_itself() {
     play(
-        Talk::new(true),
+        AgentBridge::new(true),
         "answer a b => 
          idle
          says hello c => < hello (c) tool_use.
@@ -118,7 +118,7 @@ fn a_resumed_agent_goes_on_by_itself() {
          answer c => > t-c=c",
     );
     play(
-        Talk::new(true),
+        AgentBridge::new(true),
         "says hello c
          wants c
          answer a | words => < hello (c) tool_use.",

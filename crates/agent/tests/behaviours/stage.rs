@@ -10,12 +10,14 @@
 use std::collections::BTreeSet;
 
 use foxwedge_agent::{
-    Answer, Ask, AskKind, Decision, Heard, Input, Note, Order, Output, Phase, Tail, Talk, Trouble,
+    AgentBridge, AgentCommand, AgentEvent, BridgeInput, BridgeNote, BridgeOutput, BridgePhase,
+    ClientToolResult, PermissionDecision, PermissionKind, PermissionRequest, RequestTail,
+    TurnFailure,
 };
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_dialect::{
-    canon::Bit,
-    stream::{Ending, collect},
+    model::ContentPart,
+    stream::{CollectedEnding, collect},
 };
 use serde_json::{Value, json};
 
@@ -28,11 +30,11 @@ struct Pen {
 
 /// Plays a script: each line is `what happens => what is done`.
 pub(crate) fn plays(script: &str) {
-    play(Talk::new(false), script);
+    play(AgentBridge::new(false), script);
 }
 
 /// The same, with an agent that goes on by itself.
-pub(crate) fn play(mut talk: Talk, script: &str) {
+pub(crate) fn play(mut talk: AgentBridge, script: &str) {
     let mut pen = Pen::default();
     let mut said = Vec::new();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -43,93 +45,97 @@ pub(crate) fn play(mut talk: Talk, script: &str) {
         }
         assert_eq!(told(&outputs, &mut said), expected.trim(), "`{}` in:\n{script}", step.trim());
     }
-    if talk.phase() == Phase::Idle {
-        assert!(talk.open().is_empty() && talk.asked().is_empty(), "{script}");
+    if talk.phase() == BridgePhase::Idle {
+        assert!(talk.open_calls().is_empty() && talk.permission_requests().is_empty(), "{script}");
     }
 }
 
-fn inputs(step: &str, pen: &mut Pen) -> Vec<Input> {
+fn inputs(step: &str, pen: &mut Pen) -> Vec<BridgeInput> {
     let (word, rest) = step.split_once(' ').unwrap_or((step, ""));
-    let heard = |heard: Heard| vec![Input::Heard(heard)];
+    let heard = |heard: AgentEvent| vec![BridgeInput::AgentEvent(heard)];
     let ended = |trouble, text: &str, more| {
         let text = (!text.is_empty()).then(|| text.to_owned());
-        heard(Heard::Ended { trouble, text, more })
+        heard(AgentEvent::TurnEnded { failure: trouble, text, more })
     };
     match word {
-        "ask" | "answer" => vec![Input::Request(tail(word, rest, false))],
+        "ask" | "answer" => vec![BridgeInput::Request(tail(word, rest, false))],
         "serial" => {
             let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-            vec![Input::Request(tail(word, rest, true))]
+            vec![BridgeInput::Request(tail(word, rest, true))]
         }
-        "timeout" => vec![Input::TimedOut],
-        "stop" => vec![Input::Stop],
-        "died" => vec![Input::Died("killed".into())],
+        "timeout" => vec![BridgeInput::TimedOut],
+        "stop" => vec![BridgeInput::Stop],
+        "died" => vec![BridgeInput::Died("killed".into())],
         "decide" => {
-            let decision = Decision::Allow { input: None };
-            vec![Input::Decided { ticket: format!("t-{rest}"), decision }]
+            let decision = PermissionDecision::Allow { input: None };
+            vec![BridgeInput::Decided { ticket: format!("t-{rest}"), decision }]
         }
         "part" => {
             pen.message -= 1;
             inputs(&format!("says {rest}"), pen)
         }
-        "says" => {
-            message(rest, pen).into_iter().map(|event| Input::Heard(Heard::Said(event))).collect()
-        }
-        "open" => heard(Heard::Said(start(pen))),
+        "says" => message(rest, pen)
+            .into_iter()
+            .map(|event| BridgeInput::AgentEvent(AgentEvent::StreamEvent(event)))
+            .collect(),
+        "open" => heard(AgentEvent::StreamEvent(start(pen))),
         "block" => {
             let events = rest.split_whitespace().flat_map(|word| block(word, pen));
-            events.map(|event| Input::Heard(Heard::Said(event))).collect()
+            events.map(|event| BridgeInput::AgentEvent(AgentEvent::StreamEvent(event))).collect()
         }
-        "close" => stop().into_iter().map(|event| Input::Heard(Heard::Said(event))).collect(),
-        "wants" => rest.split_whitespace().map(|id| Input::Heard(wants(id))).collect(),
-        "closed" => heard(Heard::Closed { call: rest.into(), error: true }),
-        "withdrawn" => heard(Heard::Withdrawn { ticket: format!("t-{rest}") }),
-        "asks" => heard(Heard::Asks(Ask {
+        "close" => stop()
+            .into_iter()
+            .map(|event| BridgeInput::AgentEvent(AgentEvent::StreamEvent(event)))
+            .collect(),
+        "wants" => rest.split_whitespace().map(|id| BridgeInput::AgentEvent(wants(id))).collect(),
+        "closed" => heard(AgentEvent::CallClosed { call: rest.into(), error: true }),
+        "withdrawn" => heard(AgentEvent::Withdrawn { ticket: format!("t-{rest}") }),
+        "asks" => heard(AgentEvent::PermissionRequested(PermissionRequest {
             ticket: format!("t-{rest}"),
             call: None,
             tool: "Bash".into(),
             input: json!({}),
-            kind: AskKind::Permission,
+            kind: PermissionKind::Permission,
         })),
         "ended" => ended(None, "", rest == "more"),
         "ended:" => ended(None, rest, false),
         "stopped" => {
-            ended(Some(Trouble { status: None, message: "x".into(), stopped: true }), "", false)
+            ended(Some(TurnFailure { status: None, message: "x".into(), stopped: true }), "", false)
         }
         "trouble" => ended(
-            Some(Trouble { status: rest.parse().ok(), message: "oh".into(), stopped: false }),
+            Some(TurnFailure { status: rest.parse().ok(), message: "oh".into(), stopped: false }),
             "",
             false,
         ),
-        "idle" => heard(Heard::Idle),
+        "idle" => heard(AgentEvent::Idle),
         other => panic!("what is `{other}`?"),
     }
 }
 
-fn tail(word: &str, rest: &str, one_at_a_time: bool) -> Tail {
+fn tail(word: &str, rest: &str, one_at_a_time: bool) -> RequestTail {
     let (ids, words) = match word {
         "ask" => ("", rest),
         _ => rest.split_once('|').unwrap_or((rest, "")),
     };
-    let answer = |id: &str| Answer {
+    let answer = |id: &str| ClientToolResult {
         call: id.into(),
         content: vec![json!({"type": "text", "text": format!("answer to {id}")})],
         error: false,
     };
     let words = words.trim();
     let words = (!words.is_empty()).then(|| json!({"type": "text", "text": words}));
-    Tail {
+    RequestTail {
         answers: ids.split_whitespace().map(answer).collect(),
-        words: words.into_iter().collect(),
+        user_content: words.into_iter().collect(),
         foreign: false,
         one_at_a_time,
         seed: 0,
     }
 }
 
-fn wants(id: &str) -> Heard {
+fn wants(id: &str) -> AgentEvent {
     let named = id.strip_prefix('?');
-    Heard::Wants {
+    AgentEvent::ToolResultWanted {
         ticket: format!("t-{}", named.unwrap_or(id)),
         call: named.is_none().then(|| id.to_owned()),
         name: named.map_or_else(|| format!("f_{id}"), |name| format!("f_{name}")),
@@ -183,40 +189,46 @@ fn message(words: &str, pen: &mut Pen) -> Vec<Value> {
 
 /// What is done: `<` before the whole reply that the client has heard in the end, `>` before what
 /// the agent hears.
-fn told(outputs: &[Output], said: &mut Vec<Value>) -> String {
+fn told(outputs: &[BridgeOutput], said: &mut Vec<Value>) -> String {
     let mut told = Vec::new();
     for output in outputs {
         match output {
-            Output::Say(event) => said.push(event.clone()),
-            Output::End => told.push(format!("< {}", reply(&std::mem::take(said)))),
-            Output::Fail(fault) => {
+            BridgeOutput::StreamEvent(event) => said.push(event.clone()),
+            BridgeOutput::End => told.push(format!("< {}", reply(&std::mem::take(said)))),
+            BridgeOutput::Fail(fault) => {
                 // A newcomer that is refused is not who listens.
                 if fault.code != "agent_busy" {
                     said.clear();
                 }
                 told.push(format!("fail {} {}", fault.status, fault.code));
             }
-            Output::Kill => told.push("kill".into()),
-            Output::Order(order) => told.push(match order {
-                Order::Prompt(blocks) => format!("> says {}", blocks[0]["text"].as_str().unwrap()),
-                Order::Answer { ticket, content, error } => {
+            BridgeOutput::Kill => told.push("kill".into()),
+            BridgeOutput::Command(order) => told.push(match order {
+                AgentCommand::Prompt(blocks) => {
+                    format!("> says {}", blocks[0]["text"].as_str().unwrap())
+                }
+                AgentCommand::ToolResult { ticket, content, error } => {
                     let text = content[0]["text"].as_str().unwrap();
                     let text = text.strip_prefix("answer to ").unwrap_or(text);
                     let head: String = text.chars().take_while(|c| *c != ':').collect();
                     assert_eq!(*error, text.starts_with('['));
                     format!("> {ticket}={head}")
                 }
-                Order::Decide { ask, .. } => format!("> decides {}", ask.ticket),
-                Order::Interrupt => "> interrupt".into(),
+                AgentCommand::Decide { request: ask, .. } => format!("> decides {}", ask.ticket),
+                AgentCommand::Interrupt => "> interrupt".into(),
             }),
-            Output::Note(note) => told.push(match note {
-                Note::Own(call) => format!("own {}", call.id),
-                Note::OwnDone { call, .. } => format!("own {call} done"),
-                Note::Asked(ask) => format!("asked {}", ask.ticket),
-                Note::Settled { ticket, decision: Some(_) } => format!("settled {ticket}"),
-                Note::Settled { ticket, decision: None } => format!("withdrawn {ticket}"),
-                Note::Ignored(why, id) => format!("{why} {id}"),
-                Note::TimedOut(id) => format!("timeout {id}"),
+            BridgeOutput::Note(note) => told.push(match note {
+                BridgeNote::AgentToolStarted(call) => format!("own {}", call.id),
+                BridgeNote::AgentToolEnded { call, .. } => format!("own {call} done"),
+                BridgeNote::PermissionRequested(ask) => format!("asked {}", ask.ticket),
+                BridgeNote::PermissionClosed { ticket, decision: Some(_) } => {
+                    format!("settled {ticket}")
+                }
+                BridgeNote::PermissionClosed { ticket, decision: None } => {
+                    format!("withdrawn {ticket}")
+                }
+                BridgeNote::Ignored(why, id) => format!("{why} {id}"),
+                BridgeNote::TimedOut(id) => format!("timeout {id}"),
             }),
         }
     }
@@ -229,21 +241,21 @@ fn reply(events: &[Value]) -> String {
         .iter()
         .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
         .collect();
-    let collection = collect(Wire::Anthropic, bytes.as_bytes()).unwrap();
-    assert_eq!(collection.ending, Ending::Whole, "{bytes}");
+    let collection = collect(Format::Anthropic, bytes.as_bytes()).unwrap();
+    assert_eq!(collection.ending, CollectedEnding::Complete, "{bytes}");
     let mut indices = BTreeSet::new();
     for event in events.iter().filter(|event| event["type"] == "content_block_start") {
         assert!(indices.insert(event["index"].as_u64().unwrap()), "{bytes}");
     }
     let mut told: Vec<String> = Vec::new();
     for part in &collection.reply.parts {
-        told.push(match part.bit() {
+        told.push(match part.content() {
             // A blank line is a stroke.
-            Bit::Text(text) => match text.strip_prefix("\n\n") {
+            ContentPart::Text(text) => match text.strip_prefix("\n\n") {
                 Some(rest) => format!("/ {rest}"),
                 None => text.replace("\n\n", " / "),
             },
-            Bit::Call(call) => {
+            ContentPart::ToolCall(call) => {
                 assert_eq!(&*call.arguments, "{}");
                 format!("({})", call.id.as_deref().unwrap().chars().take(9).collect::<String>())
             }

@@ -1,6 +1,6 @@
 //! Lines that no agent should write.
 
-use foxwedge_agent::{Decision, Heard, Order, Protocol};
+use foxwedge_agent::{AgentCommand, AgentEvent, AgentProtocol, PermissionDecision};
 use serde_json::{Value, json};
 
 use crate::support::{Judge, pipe, recordings};
@@ -20,20 +20,20 @@ fn hear<'a>(lines: impl IntoIterator<Item = &'a [u8]>) {
     let mut judge = Judge::default();
     let mut asks = Vec::new();
     for line in lines {
-        let (heard, answers) = pipe.line(line);
+        let (heard, answers) = pipe.read_line(line);
         for answer in answers {
             assert!(!answer.contains('\n'));
         }
         for heard in heard {
             judge.hear(&heard);
-            if let Heard::Asks(ask) = heard {
+            if let AgentEvent::PermissionRequested(ask) = heard {
                 asks.push(ask);
             }
         }
     }
     for ask in asks {
-        let decision = Decision::Answers(serde_json::Map::new());
-        pipe.order(Order::Decide { ask, decision });
+        let decision = PermissionDecision::Answers(serde_json::Map::new());
+        pipe.encode_command(AgentCommand::Decide { request: ask, decision });
     }
 }
 
@@ -44,7 +44,11 @@ fn lines_that_are_cut_anywhere_are_noise() {
             let mut pipe = pipe();
             for end in (1..line.len()).step_by(1 + line.len() / 40) {
                 let half = &line.as_bytes()[..end];
-                assert_eq!(pipe.line(half), (vec![Heard::Noise], Vec::new()), "{line}");
+                assert_eq!(
+                    pipe.read_line(half),
+                    (vec![AgentEvent::Unreadable], Vec::new()),
+                    "{line}"
+                );
             }
         }
     }
@@ -128,23 +132,23 @@ fn walk(value: &Value, path: &mut String, paths: &mut Vec<String>) {
 fn garbage_is_noise_and_strangers_are_passed_over() {
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let long = format!("{{\"type\":\"stream_event\",\"event\":\"{}\"}}", "x".repeat(5 << 20));
-    let table: [(&[u8], &[Heard]); 12] = [
+    let table: [(&[u8], &[AgentEvent]); 12] = [
         (b"", &[]),
         (b"  \r", &[]),
-        (b"hello", &[Heard::Noise]),
-        (b"[1,2", &[Heard::Noise]),
-        (b"7", &[Heard::Noise]),
-        (b"{}", &[Heard::Noise]),
-        (b"{\"type\":7}", &[Heard::Noise]),
-        (b"{\"type\":\"\xff\"}", &[Heard::Noise]),
+        (b"hello", &[AgentEvent::Unreadable]),
+        (b"[1,2", &[AgentEvent::Unreadable]),
+        (b"7", &[AgentEvent::Unreadable]),
+        (b"{}", &[AgentEvent::Unreadable]),
+        (b"{\"type\":7}", &[AgentEvent::Unreadable]),
+        (b"{\"type\":\"\xff\"}", &[AgentEvent::Unreadable]),
         (b"{\"type\":\"keep_alive\"}", &[]),
-        (b"{\"type\":\"control_request\"}", &[Heard::Noise]),
-        (deep.as_bytes(), &[Heard::Noise]),
-        (long.as_bytes(), &[Heard::Noise]),
+        (b"{\"type\":\"control_request\"}", &[AgentEvent::Unreadable]),
+        (deep.as_bytes(), &[AgentEvent::Unreadable]),
+        (long.as_bytes(), &[AgentEvent::Unreadable]),
     ];
     let mut pipe = pipe();
     for (line, expected) in table {
-        let (heard, answers) = pipe.line(line);
+        let (heard, answers) = pipe.read_line(line);
         let shown = String::from_utf8_lossy(line.get(..40).unwrap_or(line));
         assert_eq!(heard, expected, "{shown}");
         assert!(answers.is_empty(), "{shown}");
@@ -171,11 +175,12 @@ fn call(request: &str, id: u64, name: &str) -> String {
 fn a_request_that_comes_twice_is_wanted_once() {
     let mut pipe = pipe();
     let line = call("r", 1, "get_weather");
-    assert!(matches!(pipe.line(line.as_bytes()).0[..], [Heard::Wants { .. }]));
-    assert_eq!(pipe.line(line.as_bytes()), (vec![Heard::Noise], Vec::new()));
-    let answer = || Order::Answer { ticket: "r".to_owned(), content: Vec::new(), error: false };
-    assert_eq!(pipe.order(answer()).len(), 1);
-    assert_eq!(pipe.order(answer()).len(), 0);
+    assert!(matches!(pipe.read_line(line.as_bytes()).0[..], [AgentEvent::ToolResultWanted { .. }]));
+    assert_eq!(pipe.read_line(line.as_bytes()), (vec![AgentEvent::Unreadable], Vec::new()));
+    let answer =
+        || AgentCommand::ToolResult { ticket: "r".to_owned(), content: Vec::new(), error: false };
+    assert_eq!(pipe.encode_command(answer()).len(), 1);
+    assert_eq!(pipe.encode_command(answer()).len(), 0);
 }
 
 #[test]
@@ -199,7 +204,7 @@ fn strange_requests_are_refused_and_never_left_without_an_answer() {
     let said: Vec<String> = lines
         .iter()
         .map(|line| {
-            let (heard, answers) = pipe.line(line.as_bytes());
+            let (heard, answers) = pipe.read_line(line.as_bytes());
             assert_eq!(heard, [], "{line}");
             answers.join("\n")
         })
@@ -212,9 +217,9 @@ fn calls_that_are_open_have_a_limit() {
     let mut pipe = pipe();
     for number in 0..10_000_u64 {
         let line = call(&format!("r{number}"), number, "get_weather");
-        assert_eq!(pipe.line(line.as_bytes()).0.len(), 1);
+        assert_eq!(pipe.read_line(line.as_bytes()).0.len(), 1);
     }
-    let (heard, answers) = pipe.line(call("one more", 1, "get_weather").as_bytes());
+    let (heard, answers) = pipe.read_line(call("one more", 1, "get_weather").as_bytes());
     assert_eq!(heard, []);
     assert!(answers[0].contains("too many"));
 }

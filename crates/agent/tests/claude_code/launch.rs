@@ -1,14 +1,14 @@
 //! How a process is started for a conversation.
 
-use foxwedge_agent::{Kind, Launch, Order, Wish};
+use foxwedge_agent::{AgentCommand, AgentLaunch, AgentLauncher, LaunchSpec};
 use serde_json::{Value, json};
 
 use crate::support::kind;
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
-fn launch(body: &Value) -> Launch {
-    let wish = Wish {
+fn launch(body: &Value) -> AgentLaunch {
+    let wish = LaunchSpec {
         body,
         model: Some("sonnet"),
         session: SESSION,
@@ -123,8 +123,8 @@ fn arguments_and_variables() {
     kind.permissions = Some("plan".to_owned());
     kind.tools = vec!["Read".to_owned(), "Grep".to_owned()];
     let body = json!({"messages": [{"role": "user", "content": "Hello"}]});
-    let wish = Wish { body: &body, model: None, session: SESSION, folder: "/f", now: 0 };
-    let Launch { arguments, environment, .. } = kind.launch(wish);
+    let wish = LaunchSpec { body: &body, model: None, session: SESSION, folder: "/f", now: 0 };
+    let AgentLaunch { arguments, environment, .. } = kind.launch(wish);
     let variables: Vec<String> =
         environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
     insta::assert_snapshot!(format!("{}\n{}", arguments.join("\n"), variables.join("\n")));
@@ -147,7 +147,7 @@ fn nothing_that_a_client_sends_makes_an_argument_long() {
     assert!(told.starts_with(&system));
     // What the list cuts off stands in the instructions: 3 000 letters of each description.
     assert!(told.len() > 300_000 + 1_000 * 3_000);
-    let lines = started.protocol.order(Order::Prompt(started.prompt.unwrap()));
+    let lines = started.protocol.encode_command(AgentCommand::Prompt(started.prompt.unwrap()));
     assert_eq!(lines.len(), 1);
 }
 
@@ -183,7 +183,7 @@ fn schemas_are_mended_so_that_one_bad_tool_does_not_take_the_others_with_it() {
                 "message": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
             },
         });
-        let (_, lines) = started.protocol.line(list.to_string().as_bytes());
+        let (_, lines) = started.protocol.read_line(list.to_string().as_bytes());
         let line: Value = serde_json::from_str(&lines[0]).unwrap();
         let tools = &line["response"]["response"]["mcp_response"]["result"]["tools"];
         assert_eq!(tools.as_array().unwrap().len(), 1);

@@ -1,6 +1,8 @@
 //! What the agent is told.
 
-use foxwedge_agent::{Ask, Decision, Heard, Order, Protocol};
+use foxwedge_agent::{
+    AgentCommand, AgentEvent, AgentProtocol, PermissionDecision, PermissionRequest,
+};
 use serde_json::{Value, json};
 
 use crate::support::pipe;
@@ -26,10 +28,10 @@ fn words_are_never_commands_and_never_answers() {
     ];
     for (said, expected) in table {
         let Value::Array(said) = said else { panic!("a list") };
-        let line = line(&pipe().order(Order::Prompt(said)));
+        let line = line(&pipe().encode_command(AgentCommand::Prompt(said)));
         assert_eq!(line["message"]["content"], expected);
     }
-    assert!(pipe().order(Order::Prompt(Vec::new())).is_empty());
+    assert!(pipe().encode_command(AgentCommand::Prompt(Vec::new())).is_empty());
 }
 
 #[test]
@@ -62,23 +64,27 @@ fn answers_are_spelt_as_tool_servers_spell_them() {
                 "message": {"id": "odd id", "method": "tools/call", "params": {"name": "get_weather"}},
             },
         });
-        let (heard, _) = pipe.line(call.to_string().as_bytes());
-        assert!(matches!(heard[..], [Heard::Wants { call: None, .. }]), "{heard:?}");
-        let answer = Order::Answer { ticket: "r".into(), content: vec![given], error: false };
-        let line = line(&pipe.order(answer));
+        let (heard, _) = pipe.read_line(call.to_string().as_bytes());
+        assert!(
+            matches!(heard[..], [AgentEvent::ToolResultWanted { call: None, .. }]),
+            "{heard:?}"
+        );
+        let answer =
+            AgentCommand::ToolResult { ticket: "r".into(), content: vec![given], error: false };
+        let line = line(&pipe.encode_command(answer));
         let answer = &line["response"]["response"]["mcp_response"];
         assert_eq!(answer["id"], json!("odd id"));
         assert_eq!(answer["result"]["content"], json!([expected]));
     }
 }
 
-fn asked(tool: &str) -> (impl Protocol, Vec<Heard>, Vec<String>) {
+fn asked(tool: &str) -> (impl AgentProtocol, Vec<AgentEvent>, Vec<String>) {
     let mut pipe = pipe();
     let line = json!({
         "type": "control_request", "request_id": "r",
         "request": {"subtype": "can_use_tool", "tool_name": tool, "input": {"a": 1}},
     });
-    let (heard, lines) = pipe.line(line.to_string().as_bytes());
+    let (heard, lines) = pipe.read_line(line.to_string().as_bytes());
     (pipe, heard, lines)
 }
 
@@ -88,25 +94,31 @@ fn decisions_are_told_once() {
     let Value::Object(answers) = answers else { panic!("an object") };
     let told = json!({"Which?": "Red", "How many?": "One, Two", "Really?": "true"});
     let table = [
-        (Decision::Allow { input: None }, json!({"behavior": "allow", "updatedInput": {"a": 1}})),
         (
-            Decision::Allow { input: Some(json!({"b": 2})) },
+            PermissionDecision::Allow { input: None },
+            json!({"behavior": "allow", "updatedInput": {"a": 1}}),
+        ),
+        (
+            PermissionDecision::Allow { input: Some(json!({"b": 2})) },
             json!({"behavior": "allow", "updatedInput": {"b": 2}}),
         ),
         (
-            Decision::Answers(answers),
+            PermissionDecision::Answers(answers),
             json!({"behavior": "allow", "updatedInput": {"a": 1, "answers": told}}),
         ),
-        (Decision::Deny { message: "No.".into() }, json!({"behavior": "deny", "message": "No."})),
+        (
+            PermissionDecision::Deny { message: "No.".into() },
+            json!({"behavior": "deny", "message": "No."}),
+        ),
     ];
     for (decision, expected) in table {
         let (mut pipe, heard, lines) = asked("Write");
         assert!(lines.is_empty());
-        let [Heard::Asks(ask)] = &heard[..] else { panic!("{heard:?}") };
-        let order = Order::Decide { ask: ask.clone(), decision };
-        let line = line(&pipe.order(order.clone()));
+        let [AgentEvent::PermissionRequested(ask)] = &heard[..] else { panic!("{heard:?}") };
+        let order = AgentCommand::Decide { request: ask.clone(), decision };
+        let line = line(&pipe.encode_command(order.clone()));
         assert_eq!(line["response"]["response"], expected);
-        assert!(pipe.order(order).is_empty());
+        assert!(pipe.encode_command(order).is_empty());
     }
 }
 
@@ -115,23 +127,26 @@ fn nobody_is_asked_about_the_clients_tools() {
     let (mut pipe, heard, lines) = asked("mcp__client__get_weather");
     assert_eq!(heard, []);
     assert_eq!(line(&lines)["response"]["response"]["behavior"], json!("allow"));
-    let ask = Ask {
+    let ask = PermissionRequest {
         ticket: "r".into(),
         call: None,
         tool: "x".into(),
         input: json!({}),
-        kind: foxwedge_agent::AskKind::Permission,
+        kind: foxwedge_agent::PermissionKind::Permission,
     };
-    let decision = Decision::Deny { message: "No.".into() };
-    assert!(pipe.order(Order::Decide { ask, decision }).is_empty(), "there is no such question");
+    let decision = PermissionDecision::Deny { message: "No.".into() };
+    assert!(
+        pipe.encode_command(AgentCommand::Decide { request: ask, decision }).is_empty(),
+        "there is no such question"
+    );
 }
 
 #[test]
 fn requests_have_ids_of_their_own() {
     let mut pipe = pipe();
     let hello = line(&pipe.begin());
-    let first = line(&pipe.order(Order::Interrupt));
-    let second = line(&pipe.order(Order::Interrupt));
+    let first = line(&pipe.encode_command(AgentCommand::Interrupt));
+    let second = line(&pipe.encode_command(AgentCommand::Interrupt));
     assert_eq!(first["request"], json!({"subtype": "interrupt"}));
     assert_ne!(hello["request_id"], first["request_id"]);
     assert_ne!(first["request_id"], second["request_id"]);
@@ -139,7 +154,9 @@ fn requests_have_ids_of_their_own() {
         "type": "control_response",
         "response": {"subtype": "error", "request_id": hello["request_id"], "error": "no"},
     });
-    let (heard, _) = pipe.line(failed.to_string().as_bytes());
-    let [Heard::Ended { trouble: Some(trouble), .. }] = &heard[..] else { panic!("{heard:?}") };
+    let (heard, _) = pipe.read_line(failed.to_string().as_bytes());
+    let [AgentEvent::TurnEnded { failure: Some(trouble), .. }] = &heard[..] else {
+        panic!("{heard:?}")
+    };
     assert_eq!(trouble.message, "no");
 }

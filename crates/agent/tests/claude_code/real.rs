@@ -3,7 +3,7 @@
 //! prints.
 
 use foxwedge_agent::claude_code::ClaudeCode;
-use foxwedge_agent::{AskKind, Decision, Heard, Order};
+use foxwedge_agent::{AgentCommand, AgentEvent, PermissionDecision, PermissionKind};
 use serde_json::{Value, json};
 
 use crate::support::kind;
@@ -23,7 +23,7 @@ fn tool(name: &str) -> Value {
 }
 
 fn quiet() -> ClaudeCode {
-    ClaudeCode { asks: false, ..kind() }
+    ClaudeCode { may_ask: false, ..kind() }
 }
 
 /// An agent that was greeted: older versions put a note before the first words.
@@ -48,8 +48,10 @@ fn three_calls_at_once_are_answered_in_reverse_order() {
     for city in ["Ulm", "Rom", "Bonn"] {
         assert!(said.contains(&format!("sunny in \"{city}\"")), "{said}");
     }
-    let closed =
-        live.heard.iter().filter(|heard| matches!(heard, Heard::Closed { error: false, .. }));
+    let closed = live
+        .heard
+        .iter()
+        .filter(|heard| matches!(heard, AgentEvent::CallClosed { error: false, .. }));
     assert_eq!(closed.count(), 3);
 }
 
@@ -166,11 +168,16 @@ fn a_question_is_answered() {
         "call AskUserQuestion with {{\"questions\":[{{\"question\":\"Which?\",\
          \"header\":\"Colour\",\"multiSelect\":false,\"options\":{options}}}]}}"
     ));
-    let heard = live.until(|heard| matches!(heard, Heard::Asks(_)));
-    let Some(Heard::Asks(ask)) = heard.into_iter().next_back() else { panic!("no question") };
-    assert_eq!(ask.kind, AskKind::Questions);
+    let heard = live.until(|heard| matches!(heard, AgentEvent::PermissionRequested(_)));
+    let Some(AgentEvent::PermissionRequested(ask)) = heard.into_iter().next_back() else {
+        panic!("no question")
+    };
+    assert_eq!(ask.kind, PermissionKind::Questions);
     let answers = [("Which?".to_owned(), json!("Blue"))].into_iter().collect();
-    live.order(Order::Decide { ask, decision: Decision::Answers(answers) });
+    live.order(AgentCommand::Decide {
+        request: ask,
+        decision: PermissionDecision::Answers(answers),
+    });
     let said = live.reply();
     assert!(said.contains("Blue"), "{said}");
 }
@@ -180,14 +187,21 @@ fn a_permission_is_denied() {
     let kind = ClaudeCode { bare: false, tools: vec!["Write".to_owned()], ..kind() };
     let mut live = greeted(&kind, "");
     live.say("call Write with {\"file_path\":\"/tmp/foxwedge-never\",\"content\":\"x\"}");
-    let heard = live.until(|heard| matches!(heard, Heard::Asks(_)));
-    let Some(Heard::Asks(ask)) = heard.into_iter().next_back() else { panic!("no question") };
-    assert_eq!(ask.kind, AskKind::Permission);
+    let heard = live.until(|heard| matches!(heard, AgentEvent::PermissionRequested(_)));
+    let Some(AgentEvent::PermissionRequested(ask)) = heard.into_iter().next_back() else {
+        panic!("no question")
+    };
+    assert_eq!(ask.kind, PermissionKind::Permission);
     let message = "Not here.".to_owned();
-    live.order(Order::Decide { ask, decision: Decision::Deny { message } });
+    live.order(AgentCommand::Decide {
+        request: ask,
+        decision: PermissionDecision::Deny { message },
+    });
     let said = live.reply();
     assert!(said.contains("Not here."), "{said}");
-    assert!(live.heard.iter().any(|heard| matches!(heard, Heard::Closed { error: true, .. })));
+    assert!(
+        live.heard.iter().any(|heard| matches!(heard, AgentEvent::CallClosed { error: true, .. }))
+    );
 }
 
 #[test]
@@ -195,13 +209,15 @@ fn an_interrupt_withdraws_what_is_open() {
     let mut live = greeted(&quiet(), "");
     live.say(&["Ulm", "Rom"].map(weather).join(" and "));
     live.wishes(2);
-    live.order(Order::Interrupt);
-    let heard = live.until(|heard| *heard == Heard::Idle);
-    let withdrawn = heard.iter().filter(|heard| matches!(heard, Heard::Withdrawn { .. })).count();
-    let closed = heard.iter().filter(|heard| matches!(heard, Heard::Closed { error: true, .. }));
+    live.order(AgentCommand::Interrupt);
+    let heard = live.until(|heard| *heard == AgentEvent::Idle);
+    let withdrawn =
+        heard.iter().filter(|heard| matches!(heard, AgentEvent::Withdrawn { .. })).count();
+    let closed =
+        heard.iter().filter(|heard| matches!(heard, AgentEvent::CallClosed { error: true, .. }));
     assert_eq!((withdrawn, closed.count()), (2, 2), "{heard:?}");
-    let stopped = |heard: &Heard| match heard {
-        Heard::Ended { trouble: Some(trouble), .. } => trouble.stopped,
+    let stopped = |heard: &AgentEvent| match heard {
+        AgentEvent::TurnEnded { failure: Some(trouble), .. } => trouble.stopped,
         _ => false,
     };
     assert!(heard.iter().any(stopped), "{heard:?}");
@@ -215,11 +231,11 @@ fn an_interrupt_withdraws_what_is_open() {
 fn a_provider_that_refuses_is_trouble() {
     let hello = json!({"messages": [{"role": "user", "content": "Hello"}]});
     let mut live = Live::start(&quiet(), &hello, ", status=400");
-    let heard = live.until(|heard| *heard == Heard::Idle);
+    let heard = live.until(|heard| *heard == AgentEvent::Idle);
     let troubles: Vec<_> = heard
         .iter()
         .filter_map(|heard| match heard {
-            Heard::Ended { trouble: Some(trouble), .. } => Some(trouble.status),
+            AgentEvent::TurnEnded { failure: Some(trouble), .. } => Some(trouble.status),
             _ => None,
         })
         .collect();

@@ -1,6 +1,6 @@
 //! Recordings of real processes, line by line.
 
-use foxwedge_agent::{Decision, Heard, Order, Protocol};
+use foxwedge_agent::{AgentCommand, AgentEvent, AgentProtocol, PermissionDecision};
 use serde_json::json;
 
 use crate::support::{Judge, pipe, recordings, written};
@@ -21,20 +21,20 @@ fn every_recording_is_heard() {
         let mut wishes = Vec::new();
         let mut questions = Vec::new();
         for line in &lines {
-            let (heard, answers) = pipe.line(line.as_bytes());
+            let (heard, answers) = pipe.read_line(line.as_bytes());
             for heard in heard {
                 told(&written(&heard));
                 judge.hear(&heard);
                 match heard {
-                    Heard::Wants { ticket, .. } => wishes.push(ticket),
-                    Heard::Asks(ask) => questions.push(ask),
-                    Heard::Noise => panic!("{name}: noise: {line}"),
-                    Heard::Ready
-                    | Heard::Said(_)
-                    | Heard::Withdrawn { .. }
-                    | Heard::Closed { .. }
-                    | Heard::Ended { .. }
-                    | Heard::Idle => {}
+                    AgentEvent::ToolResultWanted { ticket, .. } => wishes.push(ticket),
+                    AgentEvent::PermissionRequested(ask) => questions.push(ask),
+                    AgentEvent::Unreadable => panic!("{name}: noise: {line}"),
+                    AgentEvent::Ready
+                    | AgentEvent::StreamEvent(_)
+                    | AgentEvent::Withdrawn { .. }
+                    | AgentEvent::CallClosed { .. }
+                    | AgentEvent::TurnEnded { .. }
+                    | AgentEvent::Idle => {}
                 }
             }
             for answer in answers {
@@ -44,13 +44,18 @@ fn every_recording_is_heard() {
         // Nobody answered while it was recorded; what the answers would have been.
         for ticket in wishes.into_iter().rev() {
             let content = vec![json!({"type": "text", "text": "sunny"})];
-            for line in pipe.order(Order::Answer { ticket, content, error: false }) {
+            for line in
+                pipe.encode_command(AgentCommand::ToolResult { ticket, content, error: false })
+            {
                 told(&format!("→ {line}"));
             }
         }
         for ask in questions {
             let message = "No.".to_owned();
-            for line in pipe.order(Order::Decide { ask, decision: Decision::Deny { message } }) {
+            for line in pipe.encode_command(AgentCommand::Decide {
+                request: ask,
+                decision: PermissionDecision::Deny { message },
+            }) {
                 told(&format!("→ {line}"));
             }
         }
@@ -71,8 +76,8 @@ fn three_answers_in_reverse_order_go_to_their_calls_once() {
     let mut pipe = pipe();
     let mut wishes = Vec::new();
     for line in &lines {
-        for heard in pipe.line(line.as_bytes()).0 {
-            if let Heard::Wants { ticket, call, .. } = heard {
+        for heard in pipe.read_line(line.as_bytes()).0 {
+            if let AgentEvent::ToolResultWanted { ticket, call, .. } = heard {
                 wishes.push((ticket, call.unwrap()));
             }
         }
@@ -80,8 +85,8 @@ fn three_answers_in_reverse_order_go_to_their_calls_once() {
     assert_eq!(wishes.len(), 3);
     for (ticket, _) in wishes.iter().rev() {
         let content = vec![json!({"type": "text", "text": ticket})];
-        let answer = Order::Answer { ticket: ticket.clone(), content, error: true };
-        let said = pipe.order(answer.clone());
+        let answer = AgentCommand::ToolResult { ticket: ticket.clone(), content, error: true };
+        let said = pipe.encode_command(answer.clone());
         assert_eq!(said.len(), 1);
         let line: serde_json::Value = serde_json::from_str(&said[0]).unwrap();
         assert_eq!(line["response"]["request_id"], json!(ticket));
@@ -89,7 +94,7 @@ fn three_answers_in_reverse_order_go_to_their_calls_once() {
         assert_eq!(result["result"]["content"][0]["text"], json!(ticket));
         assert_eq!(result["result"]["isError"], json!(true));
         assert!(result["id"].is_number());
-        assert!(pipe.order(answer).is_empty(), "the second answer says nothing");
+        assert!(pipe.encode_command(answer).is_empty(), "the second answer says nothing");
     }
 }
 
@@ -100,17 +105,18 @@ fn a_message_that_never_ends_is_ended_when_it_is_quiet() {
     let mut pipe = pipe();
     let mut judge = Judge::default();
     for line in &lines {
-        let heard = pipe.line(line.as_bytes()).0;
+        let heard = pipe.read_line(line.as_bytes()).0;
         heard.iter().for_each(|heard| judge.hear(heard));
-        if heard.iter().any(|heard| matches!(heard, Heard::Wants { .. })) {
+        if heard.iter().any(|heard| matches!(heard, AgentEvent::ToolResultWanted { .. })) {
             break;
         }
     }
     assert!(!judge.between_messages(), "the provider broke off in a message");
-    let heard = pipe.quiet();
+    let heard = pipe.on_silence();
     heard.iter().for_each(|heard| judge.hear(heard));
     assert!(judge.between_messages());
-    let half = heard.iter().filter(|heard| matches!(heard, Heard::Closed { error: true, .. }));
+    let half =
+        heard.iter().filter(|heard| matches!(heard, AgentEvent::CallClosed { error: true, .. }));
     assert_eq!(half.count(), 1, "{heard:?}");
     assert!(heard.iter().any(|heard| written(heard) == "said message_delta \"tool_use\""));
 }

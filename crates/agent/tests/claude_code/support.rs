@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use foxwedge_agent::Heard;
-use foxwedge_agent::claude_code::{ClaudeCode, Pipe};
+use foxwedge_agent::AgentEvent;
+use foxwedge_agent::claude_code::{ClaudeCode, ClaudeCodePipe};
 use serde_json::{Value, json};
 
 /// The lines of every recording, by name.
@@ -33,36 +33,38 @@ pub(crate) fn kind() -> ClaudeCode {
         tools: Vec::new(),
         permissions: None,
         bare: true,
-        asks: true,
+        may_ask: true,
     }
 }
 
 /// A pipe with the tool of the recordings.
-pub(crate) fn pipe() -> Pipe {
+pub(crate) fn pipe() -> ClaudeCodePipe {
     let tool = json!({
         "name": "get_weather",
         "description": "weather by city",
         "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
     });
-    Pipe::new(&kind(), &json!({"tools": [tool], "messages": []}))
+    ClaudeCodePipe::new(&kind(), &json!({"tools": [tool], "messages": []}))
 }
 
 /// One line for each thing that was heard.
-pub(crate) fn written(heard: &Heard) -> String {
+pub(crate) fn written(heard: &AgentEvent) -> String {
     match heard {
-        Heard::Said(event) => format!("said {}", said(event)),
-        Heard::Wants { call, name, arguments, .. } => {
+        AgentEvent::StreamEvent(event) => format!("said {}", said(event)),
+        AgentEvent::ToolResultWanted { call, name, arguments, .. } => {
             format!("wants {name} {arguments} for {}", call.as_deref().unwrap_or("?"))
         }
-        Heard::Asks(ask) => format!("asks {:?} {} {}", ask.kind, ask.tool, ask.input),
-        Heard::Closed { call, error } => format!("closed {call} error={error}"),
-        Heard::Ended { trouble, text, more } => {
+        AgentEvent::PermissionRequested(ask) => {
+            format!("asks {:?} {} {}", ask.kind, ask.tool, ask.input)
+        }
+        AgentEvent::CallClosed { call, error } => format!("closed {call} error={error}"),
+        AgentEvent::TurnEnded { failure: trouble, text, more } => {
             format!("ended trouble={trouble:?} text={text:?} more={more}")
         }
-        Heard::Withdrawn { .. } => "withdrawn".to_owned(),
-        Heard::Ready => "ready".to_owned(),
-        Heard::Idle => "idle".to_owned(),
-        Heard::Noise => "noise".to_owned(),
+        AgentEvent::Withdrawn { .. } => "withdrawn".to_owned(),
+        AgentEvent::Ready => "ready".to_owned(),
+        AgentEvent::Idle => "idle".to_owned(),
+        AgentEvent::Unreadable => "noise".to_owned(),
     }
 }
 
@@ -89,8 +91,8 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(crate) fn hear(&mut self, heard: &Heard) {
-        let Heard::Said(event) = heard else { return };
+    pub(crate) fn hear(&mut self, heard: &AgentEvent) {
+        let AgentEvent::StreamEvent(event) = heard else { return };
         let index = || event["index"].as_u64().unwrap();
         let fits = match event["type"].as_str().unwrap() {
             "message_start" => {

@@ -1,6 +1,9 @@
 //! The pipe and the machine together: recordings as a client would hear them.
 
-use foxwedge_agent::{Answer, Heard, Input, Output, Phase, Protocol, Tail, Talk};
+use foxwedge_agent::{
+    AgentBridge, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
+    ClientToolResult, RequestTail,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Judge, pipe, recordings};
@@ -9,7 +12,7 @@ use crate::support::{Judge, pipe, recordings};
 /// something more whenever a reply has ended and the agent goes on. Each reply's stop reason.
 fn played(lines: &[String]) -> Vec<String> {
     let mut pipe = pipe();
-    let mut talk = Talk::new(false);
+    let mut talk = AgentBridge::new(false);
     let mut judge = Judge::default();
     let mut replies = Vec::new();
     let mut reason = String::new();
@@ -19,51 +22,53 @@ fn played(lines: &[String]) -> Vec<String> {
         for input in std::mem::take(&mut inputs) {
             for output in talk.step(input) {
                 match output {
-                    Output::Say(event) => {
+                    BridgeOutput::StreamEvent(event) => {
                         if let Some(said) = event["delta"]["stop_reason"].as_str() {
                             reason = said.to_owned();
                         }
                         assert_ne!(event["content_block"]["type"], json!("agent_tool_use"));
-                        judge.hear(&Heard::Said(event));
+                        judge.hear(&AgentEvent::StreamEvent(event));
                     }
-                    Output::End => {
+                    BridgeOutput::End => {
                         assert!(judge.between_messages());
                         replies.push(std::mem::take(&mut reason));
                     }
-                    Output::Fail(fault) => {
+                    BridgeOutput::Fail(fault) => {
                         judge = Judge::default();
                         replies.push(format!("{} {}", fault.status, fault.code));
                     }
-                    Output::Order(order) => drop(pipe.order(order)),
-                    Output::Note(_) | Output::Kill => {}
+                    BridgeOutput::Command(order) => drop(pipe.encode_command(order)),
+                    BridgeOutput::Note(_) | BridgeOutput::Kill => {}
                 }
             }
         }
-        let open: Vec<Answer> = talk.open().into_iter().map(|call| answer(&call.id)).collect();
+        let open: Vec<ClientToolResult> =
+            talk.open_calls().into_iter().map(|call| answer(&call.id)).collect();
         match talk.phase() {
-            Phase::Waiting => {
-                inputs.push(Input::Request(Tail { answers: open, ..Tail::default() }))
-            }
-            Phase::Alone => inputs.push(words()),
-            Phase::Idle | Phase::Replying | Phase::Dead => {
+            BridgePhase::Waiting => inputs.push(BridgeInput::Request(RequestTail {
+                answers: open,
+                ..RequestTail::default()
+            })),
+            BridgePhase::Unattended => inputs.push(words()),
+            BridgePhase::Idle | BridgePhase::Replying | BridgePhase::Dead => {
                 let Some(line) = lines.next() else { return replies };
-                let starts = line.contains("\"init\"") && talk.phase() == Phase::Idle;
+                let starts = line.contains("\"init\"") && talk.phase() == BridgePhase::Idle;
                 inputs.extend(starts.then(words));
-                let (heard, _) = pipe.line(line.as_bytes());
-                inputs.extend(heard.into_iter().map(Input::Heard));
+                let (heard, _) = pipe.read_line(line.as_bytes());
+                inputs.extend(heard.into_iter().map(BridgeInput::AgentEvent));
             }
         }
     }
 }
 
-fn words() -> Input {
+fn words() -> BridgeInput {
     let said: Value = json!({"type": "text", "text": "Go on."});
-    Input::Request(Tail { words: vec![said], ..Tail::default() })
+    BridgeInput::Request(RequestTail { user_content: vec![said], ..RequestTail::default() })
 }
 
-fn answer(call: &str) -> Answer {
+fn answer(call: &str) -> ClientToolResult {
     let content = vec![json!({"type": "text", "text": "sunny"})];
-    Answer { call: call.to_owned(), content, error: false }
+    ClientToolResult { call: call.to_owned(), content, error: false }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use foxwedge_agent::{Ask, AskKind, Heard, Order, Trouble};
+use foxwedge_agent::{AgentCommand, AgentEvent, PermissionKind, PermissionRequest, TurnFailure};
 use serde_json::json;
 
 use crate::{
@@ -34,7 +34,7 @@ struct Style {
 }
 
 enum Act {
-    Hear(Heard),
+    Hear(AgentEvent),
     /// Waits until no wish is open.
     Await,
     /// Waits until the question is settled.
@@ -72,30 +72,30 @@ impl Agent {
         self.messages = 1 + dice.below(4);
         // It said that it had nothing to do, and the pipe is slow.
         if self.style.says_idle && dice.chance(10) {
-            self.hear(Heard::Idle);
+            self.hear(AgentEvent::Idle);
         }
         self.acts.push_back(Act::Next);
     }
 
-    pub(crate) fn order(&mut self, order: &Order, dice: &mut Dice) {
+    pub(crate) fn order(&mut self, order: &AgentCommand, dice: &mut Dice) {
         match order {
-            Order::Prompt(blocks) => {
+            AgentCommand::Prompt(blocks) => {
                 let text = blocks.iter().map(|block| block["text"].as_str().unwrap_or("?"));
                 self.log.prompts.push(text.collect::<Vec<_>>().join(" "));
                 self.work(dice);
             }
-            Order::Answer { ticket, content, error: _ } => {
+            AgentCommand::ToolResult { ticket, content, error: _ } => {
                 let name = self.log.wishes.remove(ticket);
                 let name = name.unwrap_or_else(|| panic!("nobody wants {ticket}"));
                 let text = content[0]["text"].as_str().unwrap_or("?").to_owned();
                 self.log.answers.push((name.clone(), text));
                 let call = name.replace("f_", "call_");
-                self.acts.push_front(Act::Hear(Heard::Closed { call, error: false }));
+                self.acts.push_front(Act::Hear(AgentEvent::CallClosed { call, error: false }));
             }
-            Order::Decide { ask, decision: _ } => {
+            AgentCommand::Decide { request: ask, decision: _ } => {
                 assert!(self.log.asks.remove(&ask.ticket), "nobody asked {}", ask.ticket);
             }
-            Order::Interrupt => {}
+            AgentCommand::Interrupt => {}
         }
     }
 
@@ -114,7 +114,7 @@ impl Agent {
     }
 
     /// Does the next thing: what it tells, if anything.
-    pub(crate) fn act(&mut self, dice: &mut Dice) -> Option<Heard> {
+    pub(crate) fn act(&mut self, dice: &mut Dice) -> Option<AgentEvent> {
         if !self.is_able() {
             return None;
         }
@@ -132,10 +132,10 @@ impl Agent {
             }
             Act::Rest => {
                 self.working = false;
-                Some(Heard::Idle)
+                Some(AgentEvent::Idle)
             }
             Act::Hear(heard) => {
-                if let Heard::Ended { more, .. } = &heard {
+                if let AgentEvent::TurnEnded { more, .. } = &heard {
                     self.working = *more;
                 }
                 self.log.hear(&heard);
@@ -149,7 +149,7 @@ impl Agent {
         self.count
     }
 
-    fn hear(&mut self, heard: Heard) {
+    fn hear(&mut self, heard: AgentEvent) {
         self.acts.push_back(Act::Hear(heard));
     }
 
@@ -159,8 +159,8 @@ impl Agent {
         }
         self.messages -= 1;
         if dice.chance(self.style.trouble) {
-            let trouble = Trouble { status: Some(529), message: "busy".into(), stopped: false };
-            self.hear(Heard::Ended { trouble: Some(trouble), text: None, more: false });
+            let trouble = TurnFailure { status: Some(529), message: "busy".into(), stopped: false };
+            self.hear(AgentEvent::TurnEnded { failure: Some(trouble), text: None, more: false });
             return;
         }
         if dice.chance(8) {
@@ -190,8 +190,8 @@ impl Agent {
         self.acts.push_back(Act::Await);
     }
 
-    fn wish(&self, number: usize, named: bool) -> Heard {
-        Heard::Wants {
+    fn wish(&self, number: usize, named: bool) -> AgentEvent {
+        AgentEvent::ToolResultWanted {
             ticket: format!("ticket_{number}"),
             call: named.then(|| format!("call_{number}")),
             name: format!("f_{number}"),
@@ -202,7 +202,7 @@ impl Agent {
     /// Says a message, and everything that happens around its calls.
     fn say(&mut self, blocks: &[Block], dice: &mut Dice) {
         let mut early = HashSet::new();
-        let mut later: Vec<Vec<Heard>> = Vec::new();
+        let mut later: Vec<Vec<AgentEvent>> = Vec::new();
         for (event, ends) in events(blocks, self.style.fragments, dice) {
             // A wish may come before its call is said.
             if let Some(Block::Call(number)) = starts(blocks, &event)
@@ -213,19 +213,19 @@ impl Agent {
                 self.hear(wish);
                 early.insert(number);
             }
-            self.hear(Heard::Said(event));
+            self.hear(AgentEvent::StreamEvent(event));
             match ends {
                 Some(Block::Call(number)) if early.contains(&number) => {}
                 Some(Block::Call(number)) => {
                     let call = format!("call_{number}");
                     let wish = self.wish(number, self.style.wishes_name_calls);
-                    let closed = Heard::Closed { call, error: true };
+                    let closed = AgentEvent::CallClosed { call, error: true };
                     match dice.below(12) {
                         0 => self.hear(closed),
                         1 => later.push(vec![closed]),
                         2 if !self.style.serial => {
                             let ticket = format!("ticket_{number}");
-                            later.push(vec![wish, Heard::Withdrawn { ticket }, closed]);
+                            later.push(vec![wish, AgentEvent::Withdrawn { ticket }, closed]);
                         }
                         3..=6 if !self.style.serial => self.hear(wish),
                         _ => later.push(vec![wish]),
@@ -234,20 +234,21 @@ impl Agent {
                 Some(Block::Own(number)) => {
                     if dice.chance(20) {
                         let ticket = format!("ask_{number}");
-                        self.hear(Heard::Asks(Ask {
+                        self.hear(AgentEvent::PermissionRequested(PermissionRequest {
                             ticket: ticket.clone(),
                             call: None,
                             tool: "Bash".into(),
                             input: json!({}),
-                            kind: AskKind::Permission,
+                            kind: PermissionKind::Permission,
                         }));
                         if dice.chance(30) {
-                            self.hear(Heard::Withdrawn { ticket });
+                            self.hear(AgentEvent::Withdrawn { ticket });
                         } else {
                             self.acts.push_back(Act::AwaitAsk(ticket));
                         }
                     }
-                    let closed = Heard::Closed { call: format!("own_{number}"), error: false };
+                    let closed =
+                        AgentEvent::CallClosed { call: format!("own_{number}"), error: false };
                     later.push(vec![closed]);
                 }
                 Some(Block::Text(_)) | None => {}
@@ -271,7 +272,11 @@ impl Agent {
         let text = dice.chance(30).then(|| "said before".to_owned());
         let more = self.queued > 0;
         // Before it has said so once, the protocol knows that it will.
-        self.hear(Heard::Ended { trouble: None, text, more: more || self.style.says_idle });
+        self.hear(AgentEvent::TurnEnded {
+            failure: None,
+            text,
+            more: more || self.style.says_idle,
+        });
         if more {
             self.queued -= 1;
             self.messages = 1 + dice.below(3);

@@ -1,7 +1,8 @@
 //! Everything in any order: agents that make no sense, and clients that ask what they like.
 
 use foxwedge_agent::{
-    Answer, Ask, AskKind, Decision, Heard, Input, Output, Phase, Tail, Talk, Trouble,
+    AgentBridge, AgentEvent, BridgeInput, BridgeOutput, BridgePhase, ClientToolResult,
+    PermissionDecision, PermissionKind, PermissionRequest, RequestTail, TurnFailure,
 };
 use serde_json::{Value, json};
 
@@ -11,11 +12,11 @@ use crate::{dice::Dice, judge};
 fn whatever_happens_replies_are_whole_and_nobody_is_told_twice() {
     for seed in 0..200 {
         let mut dice = Dice(seed);
-        let mut talk = Talk::new(dice.chance(30));
+        let mut talk = AgentBridge::new(dice.chance(30));
         let mut said: Option<Vec<Value>> = None;
         for _ in 0..200 {
             let input = input(&mut dice);
-            let asks = matches!(input, Input::Request(_));
+            let asks = matches!(input, BridgeInput::Request(_));
             let newcomer = asks && said.is_some();
             if asks && !newcomer {
                 said = Some(Vec::new());
@@ -23,49 +24,55 @@ fn whatever_happens_replies_are_whole_and_nobody_is_told_twice() {
             let before = talk.phase();
             for output in talk.step(input) {
                 match output {
-                    Output::Say(event) => said.as_mut().unwrap().push(event),
-                    Output::End => drop(judge::reply(&said.take().unwrap())),
-                    Output::Fail(_) if newcomer => {}
-                    Output::Fail(_) => drop(said.take().unwrap()),
-                    Output::Kill => assert_ne!(before, Phase::Dead),
-                    Output::Order(_) => assert_ne!(before, Phase::Dead),
-                    Output::Note(_) => {}
+                    BridgeOutput::StreamEvent(event) => said.as_mut().unwrap().push(event),
+                    BridgeOutput::End => drop(judge::reply(&said.take().unwrap())),
+                    BridgeOutput::Fail(_) if newcomer => {}
+                    BridgeOutput::Fail(_) => drop(said.take().unwrap()),
+                    BridgeOutput::Kill => assert_ne!(before, BridgePhase::Dead),
+                    BridgeOutput::Command(_) => assert_ne!(before, BridgePhase::Dead),
+                    BridgeOutput::Note(_) => {}
                 }
             }
-            assert_eq!(talk.phase() == Phase::Replying, said.is_some(), "seed {seed}");
-            if talk.phase() == Phase::Dead {
-                assert!(talk.open().is_empty() && talk.asked().is_empty());
-                talk = Talk::new(dice.chance(50));
+            assert_eq!(talk.phase() == BridgePhase::Replying, said.is_some(), "seed {seed}");
+            if talk.phase() == BridgePhase::Dead {
+                assert!(talk.open_calls().is_empty() && talk.permission_requests().is_empty());
+                talk = AgentBridge::new(dice.chance(50));
             }
         }
     }
 }
 
-fn input(dice: &mut Dice) -> Input {
+fn input(dice: &mut Dice) -> BridgeInput {
     let id = |dice: &mut Dice| format!("c{}", dice.below(4));
     let ticket = |dice: &mut Dice| format!("t{}", dice.below(4));
     match dice.below(40) {
-        0..=5 => Input::Request(tail(dice)),
-        6 if dice.chance(20) => Input::Stop,
-        7 if dice.chance(20) => Input::Died("gone".into()),
-        8 => Input::Decided { ticket: ticket(dice), decision: Decision::Allow { input: None } },
-        9..=12 => Input::Heard(Heard::Wants {
+        0..=5 => BridgeInput::Request(tail(dice)),
+        6 if dice.chance(20) => BridgeInput::Stop,
+        7 if dice.chance(20) => BridgeInput::Died("gone".into()),
+        8 => BridgeInput::Decided {
+            ticket: ticket(dice),
+            decision: PermissionDecision::Allow { input: None },
+        },
+        9..=12 => BridgeInput::AgentEvent(AgentEvent::ToolResultWanted {
             ticket: ticket(dice),
             call: dice.chance(70).then(|| id(dice)),
             name: "f".into(),
             arguments: json!({}),
         }),
-        13 => Input::Heard(Heard::Withdrawn { ticket: ticket(dice) }),
-        14..=15 => Input::Heard(Heard::Closed { call: id(dice), error: dice.chance(50) }),
-        16 => Input::Heard(Heard::Asks(Ask {
+        13 => BridgeInput::AgentEvent(AgentEvent::Withdrawn { ticket: ticket(dice) }),
+        14..=15 => BridgeInput::AgentEvent(AgentEvent::CallClosed {
+            call: id(dice),
+            error: dice.chance(50),
+        }),
+        16 => BridgeInput::AgentEvent(AgentEvent::PermissionRequested(PermissionRequest {
             ticket: ticket(dice),
             call: None,
             tool: "Bash".into(),
             input: json!({}),
-            kind: AskKind::Permission,
+            kind: PermissionKind::Permission,
         })),
-        17 => Input::Heard(Heard::Ended {
-            trouble: dice.chance(5).then(|| Trouble {
+        17 => BridgeInput::AgentEvent(AgentEvent::TurnEnded {
+            failure: dice.chance(5).then(|| TurnFailure {
                 status: None,
                 message: "oh".into(),
                 stopped: dice.chance(50),
@@ -73,22 +80,22 @@ fn input(dice: &mut Dice) -> Input {
             text: dice.chance(50).then(|| "text".into()),
             more: dice.chance(50),
         }),
-        18 => Input::Heard(Heard::Idle),
-        _ => Input::Heard(Heard::Said(event(dice))),
+        18 => BridgeInput::AgentEvent(AgentEvent::Idle),
+        _ => BridgeInput::AgentEvent(AgentEvent::StreamEvent(event(dice))),
     }
 }
 
-fn tail(dice: &mut Dice) -> Tail {
+fn tail(dice: &mut Dice) -> RequestTail {
     let text = json!({"type": "text", "text": "words"});
-    let answer = |dice: &mut Dice| Answer {
+    let answer = |dice: &mut Dice| ClientToolResult {
         call: format!("c{}", dice.below(5)),
         content: vec![json!({"type": "text", "text": "answer"})],
         error: false,
     };
     let count = dice.below(4);
-    Tail {
+    RequestTail {
         answers: (0..count).map(|_| answer(dice)).collect(),
-        words: if dice.chance(30) { vec![text] } else { Vec::new() },
+        user_content: if dice.chance(30) { vec![text] } else { Vec::new() },
         foreign: dice.chance(5),
         one_at_a_time: dice.chance(20),
         seed: 0,

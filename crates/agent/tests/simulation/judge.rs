@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use foxwedge_agent::merged;
-use foxwedge_core::{Profile, Question, Wire, check};
+use foxwedge_agent::merge_history;
+use foxwedge_core::{CheckOptions, Format, Profile, check};
 use foxwedge_dialect::{
-    Want,
-    canon::Bit,
+    OutlineOptions,
+    model::ContentPart,
     read,
-    stream::{Ending, collect},
+    stream::{CollectedEnding, collect},
 };
 use serde_json::Value;
 
@@ -22,17 +22,17 @@ pub(crate) fn reply(events: &[Value]) -> (String, Vec<Called>) {
         bytes.push_str(&format!("event: {kind}\ndata: {event}\n\n"));
     }
     well_formed(events, &bytes);
-    let collection = collect(Wire::Anthropic, bytes.as_bytes()).unwrap();
-    assert_eq!(collection.ending, Ending::Whole, "{bytes}");
+    let collection = collect(Format::Anthropic, bytes.as_bytes()).unwrap();
+    assert_eq!(collection.ending, CollectedEnding::Complete, "{bytes}");
     assert!(collection.skipped.is_empty(), "{bytes}");
     let (mut text, mut calls) = (String::new(), Vec::new());
     for part in &collection.reply.parts {
-        match part.bit() {
-            Bit::Text(words) => {
+        match part.content() {
+            ContentPart::Text(words) => {
                 assert!(calls.is_empty(), "a text behind calls: {bytes}");
                 text.push_str(words);
             }
-            Bit::Call(call) => calls.push(Called {
+            ContentPart::ToolCall(call) => calls.push(Called {
                 id: call.id.as_deref().unwrap().to_owned(),
                 name: call.name.to_string(),
                 arguments: call.arguments.to_string(),
@@ -73,14 +73,17 @@ fn well_formed(events: &[Value], bytes: &str) {
 /// The history of a client, with every call listed once: no provider refuses it. Tells the ids of
 /// the calls that are still open at its end.
 pub(crate) fn history(body: &str) -> Vec<String> {
-    let found = merged(body, Wire::OpenaiChat).unwrap();
+    let found = merge_history(body, Format::OpenaiChat).unwrap();
     let body = found.body.as_deref().unwrap_or(body);
     let open: Vec<String> = found.open.into_iter().map(|call| call.id).collect();
     let naive = naive(body);
     assert_eq!(naive, open.iter().cloned().collect(), "{body}");
     if open.is_empty() {
-        let reading = read(body, Wire::OpenaiChat, Want::default()).unwrap();
-        let report = check(&reading.draft, &Question::of(Profile::of(Wire::OpenaiChat)));
+        let reading = read(body, Format::OpenaiChat, OutlineOptions::default()).unwrap();
+        let report = check(
+            &reading.draft,
+            &CheckOptions::for_profile(Profile::for_format(Format::OpenaiChat)),
+        );
         let pairing = |code: u16| (100..300).contains(&code);
         let wrong: Vec<_> =
             report.findings.iter().filter(|finding| pairing(finding.rule.code)).collect();

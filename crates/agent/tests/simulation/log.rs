@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foxwedge_agent::Heard;
+use foxwedge_agent::AgentEvent;
 
 /// What is known of it, for the judge.
 #[derive(Default)]
@@ -26,25 +26,25 @@ pub(crate) struct Log {
 
 impl Log {
     /// It says something.
-    pub(crate) fn hear(&mut self, heard: &Heard) {
+    pub(crate) fn hear(&mut self, heard: &AgentEvent) {
         match heard {
-            Heard::Wants { ticket, name, .. } => {
+            AgentEvent::ToolResultWanted { ticket, name, .. } => {
                 self.wishes.insert(ticket.clone(), name.clone());
                 if !self.calls.contains(name) {
                     self.calls.push(name.clone());
                 }
             }
-            Heard::Withdrawn { ticket } => {
+            AgentEvent::Withdrawn { ticket } => {
                 self.wishes.remove(ticket);
                 self.asks.remove(ticket);
             }
-            Heard::Closed { call, .. } => {
+            AgentEvent::CallClosed { call, .. } => {
                 self.closed.insert(call.replace("call_", "f_"));
             }
-            Heard::Asks(ask) => {
+            AgentEvent::PermissionRequested(ask) => {
                 self.asks.insert(ask.ticket.clone());
             }
-            Heard::Said(event) => {
+            AgentEvent::StreamEvent(event) => {
                 if event["type"] == "content_block_start"
                     && event["content_block"]["type"] == "tool_use"
                 {
@@ -63,7 +63,10 @@ impl Log {
                     }
                 }
             }
-            Heard::Ready | Heard::Ended { .. } | Heard::Idle | Heard::Noise => {}
+            AgentEvent::Ready
+            | AgentEvent::TurnEnded { .. }
+            | AgentEvent::Idle
+            | AgentEvent::Unreadable => {}
         }
     }
 }

@@ -5,8 +5,11 @@ mod verdict;
 
 use std::collections::HashMap;
 
-use foxwedge_agent::{Answer, Decision, Heard, Input, Note, Order, Output, Phase, Tail, Talk};
-use foxwedge_core::Wire;
+use foxwedge_agent::{
+    AgentBridge, AgentCommand, AgentEvent, BridgeInput, BridgeNote, BridgeOutput, BridgePhase,
+    ClientToolResult, PermissionDecision, RequestTail,
+};
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +22,7 @@ use crate::{
 
 pub(crate) struct World {
     dice: Dice,
-    talk: Talk,
+    talk: AgentBridge,
     agent: Agent,
     client: Client,
     /// Somebody waits for a reply.
@@ -55,7 +58,7 @@ impl World {
         let haste = [20, 50, 95][dice.below(3)];
         World {
             dice,
-            talk: Talk::new(false),
+            talk: AgentBridge::new(false),
             agent,
             client,
             there: false,
@@ -90,7 +93,7 @@ impl World {
             let agent = self.alive && self.agent.is_able();
             if agent && (self.there || self.dice.chance(self.haste)) {
                 if let Some(heard) = self.agent.act(&mut self.dice) {
-                    self.step(Input::Heard(heard));
+                    self.step(BridgeInput::AgentEvent(heard));
                 }
             } else if !self.there {
                 let step = self.client.act(&mut self.dice);
@@ -106,20 +109,24 @@ impl World {
 
     /// The client waits and the agent does: for a person, or something is wrong.
     fn person(&mut self) {
-        let ticket = self.talk.asked().first().map(|ask| ask.ticket.clone());
+        let ticket = self.talk.permission_requests().first().map(|ask| ask.ticket.clone());
         let ticket = ticket.unwrap_or_else(|| panic!("everybody waits: {:?}", self.talk));
         self.seen.questions += 1;
-        let decision = Decision::Deny { message: "no".into() };
-        self.step(Input::Decided { ticket, decision });
+        let decision = PermissionDecision::Deny { message: "no".into() };
+        self.step(BridgeInput::Decided { ticket, decision });
     }
 
     /// Others speak where nobody asked them.
     fn crowd(&mut self) {
-        let refused = self.talk.step(Input::Request(Tail::default()));
-        let busy = |output: &Output| matches!(output, Output::Fail(f) if f.code == "agent_busy");
+        let refused = self.talk.step(BridgeInput::Request(RequestTail::default()));
+        let busy = |output: &BridgeOutput| matches!(output, BridgeOutput::Fail(f) if f.code == "agent_busy");
         assert!(refused.len() == 1 && refused.iter().all(busy), "{refused:?}");
-        for heard in [Heard::Noise, Heard::Ready, Heard::Withdrawn { ticket: "none".into() }] {
-            assert_eq!(self.talk.step(Input::Heard(heard)), []);
+        for heard in [
+            AgentEvent::Unreadable,
+            AgentEvent::Ready,
+            AgentEvent::Withdrawn { ticket: "none".into() },
+        ] {
+            assert_eq!(self.talk.step(BridgeInput::AgentEvent(heard)), []);
         }
     }
 
@@ -129,17 +136,17 @@ impl World {
         let before = format!("{:?}", self.talk);
         let open = self.open();
         if self.there || !self.alive || open.is_empty() {
-            assert_eq!(self.talk.step(Input::TimedOut), []);
+            assert_eq!(self.talk.step(BridgeInput::TimedOut), []);
             assert_eq!(before, format!("{:?}", self.talk), "nothing had to change");
             return;
         }
         self.seen.timed_out += 1;
         self.client.expired = true;
         self.timed_out.extend(open.iter().map(|id| self.names[id].clone()));
-        self.step(Input::TimedOut);
+        self.step(BridgeInput::TimedOut);
         assert!(self.open().is_empty(), "{:?}", self.open());
         assert!(!self.there && self.alive);
-        assert!(self.talk.is_unheard());
+        assert!(self.talk.has_unseen_timeout());
     }
 
     /// Something ends before its time.
@@ -149,15 +156,15 @@ impl World {
         }
         if self.there && self.dice.chance(50) {
             self.seen.stops += 1;
-            self.step(Input::Stop);
+            self.step(BridgeInput::Stop);
             assert!(!self.alive, "nobody listens, and the agent goes on");
         } else {
             self.seen.deaths += 1;
             self.alive = false;
-            self.step(Input::Died("gone".into()));
+            self.step(BridgeInput::Died("gone".into()));
         }
-        assert_eq!(self.talk.phase(), Phase::Dead);
-        assert!(!self.there && self.talk.open().is_empty());
+        assert_eq!(self.talk.phase(), BridgePhase::Dead);
+        assert!(!self.there && self.talk.open_calls().is_empty());
     }
 
     /// What the client does. Whether it goes on.
@@ -169,7 +176,7 @@ impl World {
                     let answers = vec![answer("call_bogus")];
                     let before = format!("{:?}", self.talk);
                     self.there = true;
-                    self.request(Tail { answers, ..Tail::default() });
+                    self.request(RequestTail { answers, ..RequestTail::default() });
                     assert!(!self.there, "an answer to nothing got a reply");
                     assert_eq!(before, format!("{:?}", self.talk), "a refusal changes nothing");
                 }
@@ -189,7 +196,7 @@ impl World {
     }
 
     fn open(&self) -> Vec<String> {
-        self.talk.open().iter().map(|call| call.id.clone()).collect()
+        self.talk.open_calls().iter().map(|call| call.id.clone()).collect()
     }
 
     fn send(&mut self, extra: Vec<String>) {
@@ -199,7 +206,7 @@ impl World {
         }
         self.fresh = false;
         let from = self.client.tip;
-        let mut tail = Tail::read(&self.client.request(), Wire::OpenaiChat, from).unwrap();
+        let mut tail = RequestTail::read(&self.client.request(), Format::OpenaiChat, from).unwrap();
         assert!(!tail.foreign);
         assert_eq!(tail.one_at_a_time, self.client.serial);
         tail.answers.extend(extra.iter().map(|id| answer(id)));
@@ -208,13 +215,13 @@ impl World {
     }
 
     /// What is foretold of a request is what becomes of it, and foretelling changes nothing.
-    fn request(&mut self, tail: Tail) {
+    fn request(&mut self, tail: RequestTail) {
         let before = format!("{:?}", self.talk);
         let check = self.talk.check(&tail);
         assert_eq!(before, format!("{:?}", self.talk), "looking changes nothing");
         self.ignored.clear();
         let refused = self.seen.refused;
-        self.step(Input::Request(tail));
+        self.step(BridgeInput::Request(tail));
         assert_eq!(check.fault.is_some(), self.seen.refused > refused);
         let said = self.ignored.iter().take(check.ignored.len());
         assert!(said.eq(&check.ignored), "{:?} {check:?}", self.ignored);
@@ -233,17 +240,17 @@ impl World {
         }
         self.agent = Agent::new(&mut self.dice, self.agent.count());
         self.agent.work(&mut self.dice);
-        self.talk = Talk::new(true);
+        self.talk = AgentBridge::new(true);
         self.alive = true;
         self.fresh = false;
         self.told.clear();
         self.timed_out.clear();
         self.there = true;
-        let tail = Tail { one_at_a_time: self.client.serial, ..Tail::default() };
-        self.step(Input::Request(tail));
+        let tail = RequestTail { one_at_a_time: self.client.serial, ..RequestTail::default() };
+        self.step(BridgeInput::Request(tail));
     }
 
-    fn step(&mut self, input: Input) {
+    fn step(&mut self, input: BridgeInput) {
         let told = self.aloud.then(|| format!("{input:?}"));
         let outputs = self.talk.step(input);
         if let Some(told) = told {
@@ -252,22 +259,22 @@ impl World {
         let mut delivered = Vec::new();
         for output in outputs {
             match output {
-                Output::Order(order) => {
-                    if let Order::Answer { ticket, content, .. } = &order {
+                BridgeOutput::Command(order) => {
+                    if let AgentCommand::ToolResult { ticket, content, .. } = &order {
                         delivered.push(self.agent.log.wishes.get(ticket).cloned());
                         self.judge_answer(ticket, content[0]["text"].as_str().unwrap());
                     }
-                    if let Order::Prompt(_) = &order {
+                    if let AgentCommand::Prompt(_) = &order {
                         self.judge_prompt();
                     }
                     self.agent.order(&order, &mut self.dice);
                 }
-                Output::Say(event) => {
+                BridgeOutput::StreamEvent(event) => {
                     assert!(self.there, "nobody listens to {event}");
                     self.said.push(event);
                 }
-                Output::End => self.end(),
-                Output::Fail(fault) => {
+                BridgeOutput::End => self.end(),
+                BridgeOutput::Fail(fault) => {
                     assert!(std::mem::take(&mut self.there), "nobody listens to {fault:?}");
                     self.said.clear();
                     match fault.code {
@@ -277,8 +284,8 @@ impl World {
                         other => panic!("{other}"),
                     }
                 }
-                Output::Kill => self.alive = false,
-                Output::Note(note) => self.note(&note),
+                BridgeOutput::Kill => self.alive = false,
+                BridgeOutput::Note(note) => self.note(&note),
             }
         }
         // Answers that go together go in call order.
@@ -289,20 +296,22 @@ impl World {
         assert!(places.is_sorted(), "{delivered:?}");
     }
 
-    fn note(&mut self, note: &Note) {
-        if let Note::Ignored(why, id) = note {
+    fn note(&mut self, note: &BridgeNote) {
+        if let BridgeNote::Ignored(why, id) = note {
             self.ignored.push((*why, id.clone()));
         }
         match note {
-            Note::TimedOut(id) => assert!(self.timed_out.contains(&self.names[id]), "{id}"),
-            Note::Own(call) => {
+            BridgeNote::TimedOut(id) => assert!(self.timed_out.contains(&self.names[id]), "{id}"),
+            BridgeNote::AgentToolStarted(call) => {
                 self.seen.own += 1;
                 assert!(call.id.starts_with("own_"));
             }
-            Note::Ignored("late", _) => self.seen.late += 1,
-            Note::Ignored("duplicate", _) => self.seen.duplicates += 1,
-            Note::Ignored(_, id) => assert_eq!(id, "call_bogus"),
-            Note::OwnDone { .. } | Note::Asked(_) | Note::Settled { .. } => {}
+            BridgeNote::Ignored("late", _) => self.seen.late += 1,
+            BridgeNote::Ignored("duplicate", _) => self.seen.duplicates += 1,
+            BridgeNote::Ignored(_, id) => assert_eq!(id, "call_bogus"),
+            BridgeNote::AgentToolEnded { .. }
+            | BridgeNote::PermissionRequested(_)
+            | BridgeNote::PermissionClosed { .. } => {}
         }
     }
 
@@ -331,7 +340,7 @@ impl World {
         assert_eq!(self.open(), owed);
         let said = self.agent.log.texts.concat();
         assert!(said.starts_with(&self.client.texts), "{said}\n{}", self.client.texts);
-        if owed.is_empty() && self.talk.phase() == Phase::Idle {
+        if owed.is_empty() && self.talk.phase() == BridgePhase::Idle {
             self.judge_rest(&said);
         }
     }
@@ -341,19 +350,19 @@ impl World {
         assert!(!self.there && self.client.owed.is_empty());
         while self.alive && self.agent.is_able() {
             if let Some(heard) = self.agent.act(&mut self.dice) {
-                self.step(Input::Heard(heard));
+                self.step(BridgeInput::AgentEvent(heard));
             }
         }
         if self.alive {
-            assert_eq!(self.talk.phase(), Phase::Idle);
-            assert!(self.open().is_empty() && self.talk.asked().is_empty());
+            assert_eq!(self.talk.phase(), BridgePhase::Idle);
+            assert!(self.open().is_empty() && self.talk.permission_requests().is_empty());
         }
         judge::history(&self.client.history());
         self.seen
     }
 }
 
-fn answer(id: &str) -> Answer {
+fn answer(id: &str) -> ClientToolResult {
     let content = vec![json!({"type": "text", "text": "not asked for"})];
-    Answer { call: id.to_owned(), content, error: false }
+    ClientToolResult { call: id.to_owned(), content, error: false }
 }

@@ -1,19 +1,19 @@
 //! From units to messages.
 
-use super::{Chain, NONE, State, units::Unit};
-use crate::draft::{Builder, Content, Draft, Facts, Message, Role};
+use super::{ChainBuilder, NO_RECORD, RecordChain, units::ReplyUnit};
+use crate::draft::{ContentShape, Draft, DraftBuilder, DraftFeatures, Message, Role};
 
 /// The records that one message is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
+pub struct MessageRecords {
     first: u32,
     last: u32,
 }
 
-impl Group {
+impl MessageRecords {
     /// The group of one record.
-    pub(super) fn single(at: u32) -> Group {
-        Group { first: at, last: at + 1 }
+    pub(super) fn single(at: u32) -> MessageRecords {
+        MessageRecords { first: at, last: at + 1 }
     }
 
     pub(super) fn range(&self) -> std::ops::Range<usize> {
@@ -22,48 +22,49 @@ impl Group {
 }
 
 /// Messages, and what they are made of.
-pub(super) struct Composed<'a> {
+pub(super) struct ComposedMessages<'a> {
     pub(super) draft: Draft<'a>,
-    groups: Vec<Group>,
+    groups: Vec<MessageRecords>,
     records: Vec<u32>,
     order: Vec<u32>,
-    hollow: Vec<u32>,
+    empty_records: Vec<u32>,
     /// For each unit the message it begins with.
     starts: Vec<u32>,
 }
 
 /// One message for each reply, and one for what users say between two replies.
-pub(super) fn compose<'a>(state: &State<'_, 'a>) -> Composed<'a> {
+pub(super) fn compose_messages<'a>(state: &ChainBuilder<'_, 'a>) -> ComposedMessages<'a> {
     let fragments = state.fragments;
-    let builder = Builder::sized(
+    let builder = DraftBuilder::with_capacity(
         fragments.source,
-        fragments.wire,
+        fragments.format,
         state.units.len() * 2,
         fragments.parts.len(),
     );
-    let mut making = Making {
+    let mut making = MessageComposer {
         state,
         builder,
         groups: Vec::new(),
         records: Vec::new(),
         order: Vec::new(),
-        hollow: Vec::new(),
+        empty_records: Vec::new(),
         starts: Vec::with_capacity(state.units.len()),
-        open: 0,
+        message_start: 0,
     };
     for unit in &state.units {
-        making.unit(unit);
+        making.add_unit(unit);
     }
-    making.close();
-    let Making { builder, groups, records, order, hollow, starts, .. } = making;
+    making.finish_message();
+    let MessageComposer { builder, groups, records, order, empty_records: hollow, starts, .. } =
+        making;
     let mut draft = builder.finish();
     draft.body = fragments.body.clone();
     keep_surrogates(state, &records, &mut draft);
-    Composed { draft, groups, records, order, hollow, starts }
+    ComposedMessages { draft, groups, records, order, empty_records: hollow, starts }
 }
 
 /// Half characters count where the conversation holds them: nothing else of a record is sent.
-fn keep_surrogates(state: &State<'_, '_>, records: &[u32], draft: &mut Draft<'_>) {
+fn keep_surrogates(state: &ChainBuilder<'_, '_>, records: &[u32], draft: &mut Draft<'_>) {
     if draft.body.surrogates.is_empty() {
         return;
     }
@@ -79,48 +80,48 @@ fn keep_surrogates(state: &State<'_, '_>, records: &[u32], draft: &mut Draft<'_>
         after.checked_sub(1).is_some_and(|at| lone.end <= spans[at].1)
     });
     if !draft.body.surrogates.is_empty() {
-        draft.facts.note(Facts::SURROGATE);
+        draft.features.insert(DraftFeatures::SURROGATE);
     }
 }
 
-struct Making<'m, 's, 'a> {
-    state: &'m State<'s, 'a>,
-    builder: Builder<'a>,
-    groups: Vec<Group>,
+struct MessageComposer<'m, 's, 'a> {
+    state: &'m ChainBuilder<'s, 'a>,
+    builder: DraftBuilder<'a>,
+    groups: Vec<MessageRecords>,
     records: Vec<u32>,
     order: Vec<u32>,
-    hollow: Vec<u32>,
+    empty_records: Vec<u32>,
     starts: Vec<u32>,
     /// Where the records of the message that is being made begin.
-    open: usize,
+    message_start: usize,
 }
 
-impl Making<'_, '_, '_> {
-    fn unit(&mut self, unit: &Unit<'_>) {
-        let hollow = self.state.manner.leaves_hollow
+impl MessageComposer<'_, '_, '_> {
+    fn add_unit(&mut self, unit: &ReplyUnit<'_>) {
+        let hollow = self.state.behavior.skips_empty_replies
             && unit.answers.is_empty()
             && !unit.reply.is_empty()
-            && unit.reply.iter().all(|&index| self.state.is_hollow(index));
+            && unit.reply.iter().all(|&index| self.state.is_reasoning_or_blank(index));
         let mut spoken = Vec::with_capacity(unit.reply.len());
         for &index in &unit.reply {
-            let blank = self.state.manner.leaves_blank && self.state.is_blank(index);
-            let kept = if hollow || blank { &mut self.hollow } else { &mut spoken };
+            let blank = self.state.behavior.skips_blank_records && self.state.is_blank(index);
+            let kept = if hollow || blank { &mut self.empty_records } else { &mut spoken };
             kept.push(index);
         }
         if !spoken.is_empty() {
-            self.close();
+            self.finish_message();
             self.records.extend(&spoken);
         }
-        self.starts.push(u32::try_from(self.groups.len()).unwrap_or(NONE));
+        self.starts.push(u32::try_from(self.groups.len()).unwrap_or(NO_RECORD));
         if !spoken.is_empty() {
-            self.close();
+            self.finish_message();
         }
         for &index in unit.answers.iter().chain(&unit.rest) {
             let Some(role) = self.state.role(index) else { continue };
             // Instructions stand alone.
-            let before = self.records.get(self.open..).and_then(|open| open.last());
+            let before = self.records.get(self.message_start..).and_then(|open| open.last());
             if before.is_some_and(|&before| self.state.role(before) != Some(role)) {
-                self.close();
+                self.finish_message();
             }
             self.records.push(index);
         }
@@ -128,8 +129,8 @@ impl Making<'_, '_, '_> {
     }
 
     /// Ends the message that is being made.
-    fn close(&mut self) {
-        let records = self.records.get(self.open..).unwrap_or(&[]);
+    fn finish_message(&mut self) {
+        let records = self.records.get(self.message_start..).unwrap_or(&[]);
         let fragments = self.state.fragments;
         let message = |index: u32| -> Option<&Message> {
             self.state.links[index as usize]
@@ -138,29 +139,33 @@ impl Making<'_, '_, '_> {
         };
         let Some(first) = records.first().and_then(|&index| message(index)) else { return };
         let (role, span, mut content, mut marks) =
-            (first.role, first.span, first.content, first.marks);
+            (first.role, first.span, first.content, first.flags);
         if records.len() > 1 {
-            content = Content::List;
+            content = ContentShape::List;
         }
         for &index in records {
             for part in self.state.parts(index) {
-                self.builder.part(part.span, part.kind.clone());
+                self.builder.push_part(part.span, part.kind.clone());
             }
-            marks = message(index).map_or(marks, |message| marks.with(message.marks));
+            marks = message(index).map_or(marks, |message| marks.with(message.flags));
         }
-        self.builder.message(role, span, content, marks);
-        let last = u32::try_from(self.records.len()).unwrap_or(NONE);
-        let open = u32::try_from(self.open).unwrap_or(NONE);
-        self.groups.push(Group { first: open, last });
-        self.open = self.records.len();
+        self.builder.push_message(role, span, content, marks);
+        let last = u32::try_from(self.records.len()).unwrap_or(NO_RECORD);
+        let open = u32::try_from(self.message_start).unwrap_or(NO_RECORD);
+        self.groups.push(MessageRecords { first: open, last });
+        self.message_start = self.records.len();
         debug_assert!(role != Role::Answer, "answers stand in user messages here");
     }
 }
 
 /// Gives the flaws their places, and hands everything over.
-pub(super) fn finish<'a>(state: State<'_, 'a>, composed: Composed<'a>) -> Chain<'a> {
-    let Composed { mut draft, groups, records, order, hollow, starts } = composed;
-    let mut flaws = state.flaws;
+pub(super) fn finish_chain<'a>(
+    state: ChainBuilder<'_, 'a>,
+    composed: ComposedMessages<'a>,
+) -> RecordChain<'a> {
+    let ComposedMessages { mut draft, groups, records, order, empty_records: hollow, starts } =
+        composed;
+    let mut flaws = state.defects;
     flaws.sort_by_key(|(record, flaw)| (*record, flaw.code));
     let mut culprits = Vec::with_capacity(flaws.len());
     let last = draft.messages.len().saturating_sub(1);
@@ -168,18 +173,26 @@ pub(super) fn finish<'a>(state: State<'_, 'a>, composed: Composed<'a>) -> Chain<
     for (record, mut flaw) in flaws {
         // The unit of the record itself, or of the nearest one before it.
         while next <= record as usize {
-            if state.unit[next] != NONE {
-                unit = state.unit[next];
+            if state.unit_of_record[next] != NO_RECORD {
+                unit = state.unit_of_record[next];
             }
             next += 1;
         }
         let start = starts.get(unit as usize).copied().unwrap_or(0);
-        flaw.message = start.min(u32::try_from(last).unwrap_or(NONE));
+        flaw.message = start.min(u32::try_from(last).unwrap_or(NO_RECORD));
         culprits.push(record);
-        draft.body.flaws.push(flaw);
+        draft.body.defects.push(flaw);
     }
-    if !draft.body.flaws.is_empty() {
-        draft.facts.note(Facts::FLAWED);
+    if !draft.body.defects.is_empty() {
+        draft.features.insert(DraftFeatures::FILE_DEFECT);
     }
-    Chain { draft, groups, records, order, standing: state.standing, culprits, hollow }
+    RecordChain {
+        draft,
+        groups,
+        records,
+        order,
+        statuses: state.statuses,
+        defect_records: culprits,
+        empty_records: hollow,
+    }
 }

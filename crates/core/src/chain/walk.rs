@@ -2,42 +2,43 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Carried, Standing, State};
-use crate::{check::shown, report::Strategy};
+use super::{CarriedRecords, ChainBuilder, ChainStatus};
+use crate::{check::display_id, report::Strategy};
 
 /// Walks the path. A link into nowhere or in a circle is joined to the record before it.
-pub(super) fn walk(state: &mut State<'_, '_>) {
-    let mut ends = state.links.iter().zip(&state.standing);
-    let last =
-        ends.rposition(|(link, &standing)| link.fragment.is_some() && standing == Standing::Branch);
-    let mut below = Below::new(state);
+pub(super) fn walk_path(state: &mut ChainBuilder<'_, '_>) {
+    let mut ends = state.links.iter().zip(&state.statuses);
+    let last = ends
+        .rposition(|(link, &standing)| link.fragment.is_some() && standing == ChainStatus::Branch);
+    let mut below = FreeRecordIndex::new(state);
     let mut at = last.and_then(|last| u32::try_from(last).ok());
-    at = at.map(|last| leaf(state, last));
+    at = at.map(|last| find_leaf(state, last));
     while let Some(index) = at {
-        state.standing[index as usize] = Standing::Path;
+        state.statuses[index as usize] = ChainStatus::Path;
         below.take(index);
         state.path.push(index);
-        at = up(state, &mut below, index);
+        at = next_record(state, &mut below, index);
     }
     state.path.reverse();
 }
 
 /// The last message, unless it is an answer that came late: its turn went on without it, and the
 /// conversation ends where that way ends.
-fn leaf(state: &mut State<'_, '_>, last: u32) -> u32 {
+fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
     let parent = state.link(last).parent.and_then(|parent| state.resolve(parent, last));
     let key = parent.and_then(|parent| state.link(parent).reply);
-    if key.is_none() || !state.only_answers(last) {
+    if key.is_none() || !state.holds_only_answers(last) {
         return last;
     }
     // The last message of another turn, if the way from it leads through this one.
-    let of_turn = |state: &State<'_, '_>, index: u32| {
+    let of_turn = |state: &ChainBuilder<'_, '_>, index: u32| {
         let parent = state.link(index).parent.and_then(|parent| state.resolve(parent, index));
         state.link(index).reply == key
-            || state.only_answers(index) && parent.is_some_and(|at| state.link(at).reply == key)
+            || state.holds_only_answers(index)
+                && parent.is_some_and(|at| state.link(at).reply == key)
     };
     let other = (0..last).rev().find(|&index| {
-        state.standing[index as usize] == Standing::Branch
+        state.statuses[index as usize] == ChainStatus::Branch
             && state.role(index).is_some()
             && !of_turn(state, index)
     });
@@ -45,23 +46,23 @@ fn leaf(state: &mut State<'_, '_>, last: u32) -> u32 {
     let mut at = Some(other);
     // The way has to go on from the answer to another call of this turn, and without this answer.
     let (mut beside, mut answered) = (false, false);
-    let own: HashSet<&str> = state.answers(last).collect();
+    let own: HashSet<&str> = state.answered_ids(last).collect();
     for _ in 0..state.links.len() {
         let Some(index) = at else { break };
-        beside |= of_turn(state, index) && state.only_answers(index);
-        answered |= state.answers(index).any(|id| own.contains(id));
+        beside |= of_turn(state, index) && state.holds_only_answers(index);
+        answered |= state.answered_ids(index).any(|id| own.contains(id));
         if state.link(index).reply == key {
             if !beside || answered {
                 return last;
             }
-            let ids: Vec<String> = state.answers(last).map(str::to_owned).collect();
-            let shown: Vec<String> = ids.iter().map(|id| shown(Some(id))).collect();
+            let ids: Vec<String> = state.answered_ids(last).map(str::to_owned).collect();
+            let shown: Vec<String> = ids.iter().map(|id| display_id(Some(id))).collect();
             let shown = shown.join(", ");
             let what = format!(
                 "the answer to {shown} came late: it is the last record, where the agent begins to read, and its turn went on without it"
             );
             let mend = format!("the answer to {shown} is put behind its call");
-            state.flaw(702, last, ids, what, mend, Strategy::Recover);
+            state.add_defect(702, last, ids, what, mend, Strategy::Recover);
             return other;
         }
         at = state.link(index).parent.and_then(|parent| state.resolve(parent, index));
@@ -70,18 +71,22 @@ fn leaf(state: &mut State<'_, '_>, last: u32) -> u32 {
 }
 
 /// The next record on the way.
-fn up(state: &mut State<'_, '_>, below: &mut Below, index: u32) -> Option<u32> {
+fn next_record(
+    state: &mut ChainBuilder<'_, '_>,
+    below: &mut FreeRecordIndex,
+    index: u32,
+) -> Option<u32> {
     let link = state.link(index);
     let id = link.id.unwrap_or_default();
-    if let Some(first) = second_of_its_id(state, index) {
+    if let Some(first) = previous_of_same_id(state, index) {
         // Two records of one id and one parent: the second stands behind the first.
         return Some(first);
     }
     let parent = link.parent?;
     let found = state.resolve(parent, index);
-    let found = found.filter(|at| state.standing[*at as usize] != Standing::Side);
+    let found = found.filter(|at| state.statuses[*at as usize] != ChainStatus::Subagent);
     if let Some(found) = found
-        && state.standing[found as usize] == Standing::Branch
+        && state.statuses[found as usize] == ChainStatus::Branch
     {
         return Some(found);
     }
@@ -102,35 +107,35 @@ fn up(state: &mut State<'_, '_>, below: &mut Below, index: u32) -> Option<u32> {
         Some(other) => format!("record `{id}` is linked to the record before it, `{other}`"),
         None => format!("record `{id}` becomes the first of its conversation"),
     };
-    state.flaw(code, index, vec![id.to_owned()], what, mend, Strategy::Recover);
+    state.add_defect(code, index, vec![id.to_owned()], what, mend, Strategy::Recover);
     before
 }
 
 /// Whether the way up from a record soon leads to the path.
-fn hangs_on_path(state: &State<'_, '_>, index: u32) -> bool {
+fn hangs_on_path(state: &ChainBuilder<'_, '_>, index: u32) -> bool {
     const STEPS: usize = 64;
     let up = |at: &u32| state.link(*at).parent.and_then(|parent| state.resolve(parent, *at));
     let mut way = std::iter::successors(Some(index), up).take(STEPS);
-    way.any(|at| state.standing[at as usize] == Standing::Path)
+    way.any(|at| state.statuses[at as usize] == ChainStatus::Path)
 }
 
 /// The record of the same id that it stands behind.
-fn second_of_its_id(state: &State<'_, '_>, index: u32) -> Option<u32> {
+fn previous_of_same_id(state: &ChainBuilder<'_, '_>, index: u32) -> Option<u32> {
     let id = state.link(index).id?;
     let first = state.ids.get(id).copied().filter(|&first| first != index)?;
-    let others = state.others.get(id)?;
+    let others = state.later_records.get(id)?;
     let before = others.partition_point(|&other| other < index).checked_sub(1);
     let other = before.and_then(|at| others.get(at)).copied().unwrap_or(first);
     let same = state.link(other).parent == state.link(index).parent;
-    (same && state.standing[other as usize] == Standing::Branch).then_some(other)
+    (same && state.statuses[other as usize] == ChainStatus::Branch).then_some(other)
 }
 
 /// Puts what a compaction carried over behind the record it names.
-pub(super) fn carry(state: &mut State<'_, '_>, carried: &[Carried<'_>]) {
+pub(super) fn place_carried(state: &mut ChainBuilder<'_, '_>, carried: &[CarriedRecords<'_>]) {
     if carried.is_empty() {
         return;
     }
-    let mut anchored: HashMap<&str, Vec<&Carried<'_>>> = HashMap::new();
+    let mut anchored: HashMap<&str, Vec<&CarriedRecords<'_>>> = HashMap::new();
     carried.iter().for_each(|one| anchored.entry(one.anchor).or_default().push(one));
     // Compactions carry over less than the whole file; what claims more goes in circles.
     let mut steps = state.links.len().saturating_mul(STEPS);
@@ -141,10 +146,10 @@ pub(super) fn carry(state: &mut State<'_, '_>, carried: &[Carried<'_>]) {
         for carried in here.into_iter().flatten() {
             let named = carried.ids.iter().filter_map(|id| state.ids.get(id).copied()).collect();
             let kept: Vec<u32> =
-                carried.segment.map_or(named, |ends| segment(state, ends, &mut steps));
+                carried.segment.map_or(named, |ends| segment_records(state, ends, &mut steps));
             for kept in kept {
-                if state.standing[kept as usize] == Standing::Branch {
-                    state.standing[kept as usize] = Standing::Carried;
+                if state.statuses[kept as usize] == ChainStatus::Branch {
+                    state.statuses[kept as usize] = ChainStatus::Carried;
                     path.push(kept);
                 }
             }
@@ -157,7 +162,11 @@ pub(super) fn carry(state: &mut State<'_, '_>, carried: &[Carried<'_>]) {
 const STEPS: usize = 16;
 
 /// The records from the first to the last of a segment; none if the way does not lead there.
-fn segment(state: &State<'_, '_>, (last, first): (&str, &str), steps: &mut usize) -> Vec<u32> {
+fn segment_records(
+    state: &ChainBuilder<'_, '_>,
+    (last, first): (&str, &str),
+    steps: &mut usize,
+) -> Vec<u32> {
     let mut found = Vec::new();
     let mut at = state.ids.get(last).copied();
     while let Some(index) = at {
@@ -178,19 +187,19 @@ fn segment(state: &State<'_, '_>, (last, first): (&str, &str), steps: &mut usize
 }
 
 /// Finds the nearest record before another one that is not on the path yet.
-struct Below {
+struct FreeRecordIndex {
     /// For each record itself if it is free, else one nearer to the answer; shifted by one.
     free: Vec<u32>,
 }
 
-impl Below {
-    fn new(state: &State<'_, '_>) -> Below {
+impl FreeRecordIndex {
+    fn new(state: &ChainBuilder<'_, '_>) -> FreeRecordIndex {
         let mut free = vec![0; state.links.len() + 1];
-        for (index, standing) in (0..).zip(&state.standing) {
+        for (index, standing) in (0..).zip(&state.statuses) {
             let at = index as usize;
-            free[at + 1] = if *standing == Standing::Branch { index + 1 } else { index };
+            free[at + 1] = if *standing == ChainStatus::Branch { index + 1 } else { index };
         }
-        Below { free }
+        FreeRecordIndex { free }
     }
 
     fn take(&mut self, index: u32) {

@@ -3,74 +3,79 @@
 
 /// A stored history. `M` is whatever a message is to its owner.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Archive<M> {
-    entries: Vec<Entry<M>>,
+pub struct CompactionArchive<M> {
+    entries: Vec<ArchiveEntry<M>>,
 }
 
 /// One entry of a stored history.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry<M> {
+pub struct ArchiveEntry<M> {
     /// The message; `None` for a mark that only says that something was hidden.
     pub message: Option<M>,
     /// The compaction that hid it. It counts only while that compaction has an entry of its own.
     pub hidden_by: Option<u64>,
     /// The compaction that wrote it.
-    pub made_by: Option<Compaction>,
+    pub written_by: Option<ArchivedCompaction>,
 }
 
 /// A compaction of a stored history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Compaction {
+pub struct ArchivedCompaction {
     /// Under which it can be taken back.
     pub id: u64,
     /// How many messages of the conversation's own there were when it was made.
-    pub own: usize,
+    pub own_messages: usize,
 }
 
 /// What a compaction makes of what was visible.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome<M> {
+pub enum CompactedEntry<M> {
     /// The visible message of this index stays as it is.
     Kept(usize),
     /// A message of its own: a summary, or a message with shrunken answers in the place of another.
     New(M),
 }
 
-impl<M> Default for Archive<M> {
-    fn default() -> Archive<M> {
-        Archive { entries: Vec::new() }
+impl<M> Default for CompactionArchive<M> {
+    fn default() -> CompactionArchive<M> {
+        CompactionArchive { entries: Vec::new() }
     }
 }
 
-impl<M> Archive<M> {
+impl<M> CompactionArchive<M> {
     /// The entries, hidden ones included, in order.
-    pub fn entries(&self) -> &[Entry<M>] {
+    pub fn entries(&self) -> &[ArchiveEntry<M>] {
         &self.entries
     }
 
     /// Takes entries up from where they were stored. Marks that point to nothing are ignored when
     /// it is read, not here: they may be all that is left after a rewind.
-    pub fn from_entries(entries: Vec<Entry<M>>) -> Archive<M> {
-        Archive { entries }
+    pub fn from_entries(entries: Vec<ArchiveEntry<M>>) -> CompactionArchive<M> {
+        CompactionArchive { entries }
     }
 
     /// Adds a message at the end.
     pub fn push(&mut self, message: M) {
-        self.entries.push(Entry { message: Some(message), hidden_by: None, made_by: None });
+        self.entries.push(ArchiveEntry {
+            message: Some(message),
+            hidden_by: None,
+            written_by: None,
+        });
     }
 
     /// The visible messages with the index of their entry.
     pub fn visible(&self) -> Vec<(usize, &M)> {
         let known = self.compactions();
-        let there =
-            |entry: &&Entry<M>| entry.hidden_by.is_none_or(|id| known.binary_search(&id).is_err());
+        let there = |entry: &&ArchiveEntry<M>| {
+            entry.hidden_by.is_none_or(|id| known.binary_search(&id).is_err())
+        };
         let shown = self.entries.iter().enumerate().filter(|(_, entry)| there(entry));
         shown.filter_map(|(at, entry)| Some((at, entry.message.as_ref()?))).collect()
     }
 
     /// The compactions that are in force, oldest first.
     pub fn compactions(&self) -> Vec<u64> {
-        let made = self.entries.iter().filter_map(|entry| entry.made_by);
+        let made = self.entries.iter().filter_map(|entry| entry.written_by);
         let mut ids: Vec<u64> = made.map(|compaction| compaction.id).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -80,7 +85,7 @@ impl<M> Archive<M> {
     /// Hides what a compaction of the visible messages did not keep, and adds what it wrote; the
     /// id under which it can be taken back. A compaction that keeps everything leaves no trace.
     /// Kept messages stay in their order, whatever order they are given in.
-    pub fn compact(&mut self, outcome: Vec<Outcome<M>>) -> Option<u64> {
+    pub fn compact(&mut self, outcome: Vec<CompactedEntry<M>>) -> Option<u64> {
         let visible: Vec<usize> = self.visible().into_iter().map(|(at, _)| at).collect();
         let mut hidden: Vec<bool> = vec![false; self.entries.len()];
         for &at in &visible {
@@ -92,12 +97,12 @@ impl<M> Archive<M> {
         let mut new = false;
         for step in outcome {
             match step {
-                Outcome::Kept(index) => {
+                CompactedEntry::Kept(index) => {
                     let Some(&at) = visible.get(index) else { continue };
                     hidden[at] = false;
                     written.extend(waiting.drain(..).map(|message| (at, message)));
                 }
-                Outcome::New(message) => {
+                CompactedEntry::New(message) => {
                     waiting.push(message);
                     new = true;
                 }
@@ -113,9 +118,12 @@ impl<M> Archive<M> {
         written.sort_by_key(|(at, _)| *at);
         let mut written = written.into_iter().peekable();
         let old = std::mem::take(&mut self.entries);
-        let made_by =
-            Some(Compaction { id, own: old.iter().filter(|entry| entry.is_own()).count() });
-        let made = |message: Option<M>| Entry { message, hidden_by: None, made_by };
+        let made_by = Some(ArchivedCompaction {
+            id,
+            own_messages: old.iter().filter(|entry| entry.is_own()).count(),
+        });
+        let made =
+            |message: Option<M>| ArchiveEntry { message, hidden_by: None, written_by: made_by };
         for (at, mut entry) in old.into_iter().enumerate() {
             while let Some((_, message)) = written.next_if(|(place, _)| *place <= at) {
                 self.entries.push(made(Some(message)));
@@ -134,9 +142,9 @@ impl<M> Archive<M> {
 
     /// Takes a compaction back: what it wrote goes, what it hid is visible again. Messages that
     /// came later stay. Says whether there was such a compaction.
-    pub fn take_back(&mut self, id: u64) -> bool {
+    pub fn undo_compaction(&mut self, id: u64) -> bool {
         let before = self.entries.len();
-        self.entries.retain(|entry| entry.made_by.is_none_or(|made| made.id != id));
+        self.entries.retain(|entry| entry.written_by.is_none_or(|made| made.id != id));
         for entry in self.entries.iter_mut().filter(|entry| entry.hidden_by == Some(id)) {
             entry.hidden_by = None;
         }
@@ -146,10 +154,11 @@ impl<M> Archive<M> {
     /// Goes back to the time when there were so many messages of the conversation's own: later ones
     /// go, and compactions that were made later are taken back.
     pub fn rewind(&mut self, own: usize) {
-        let later = self.entries.iter().filter_map(|entry| entry.made_by);
-        let later: Vec<u64> = later.filter(|made| made.own > own).map(|made| made.id).collect();
+        let later = self.entries.iter().filter_map(|entry| entry.written_by);
+        let later: Vec<u64> =
+            later.filter(|made| made.own_messages > own).map(|made| made.id).collect();
         for id in later {
-            self.take_back(id);
+            self.undo_compaction(id);
         }
         let mut left = own;
         self.entries.retain(|entry| {
@@ -160,23 +169,23 @@ impl<M> Archive<M> {
     }
 }
 
-impl<M> Entry<M> {
+impl<M> ArchiveEntry<M> {
     /// Whether it is a message of the conversation, and no compaction's.
     fn is_own(&self) -> bool {
-        self.made_by.is_none() && self.message.is_some()
+        self.written_by.is_none() && self.message.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome::*, *};
+    use super::{CompactedEntry::*, *};
 
-    fn shown(archive: &Archive<&str>) -> String {
+    fn shown(archive: &CompactionArchive<&str>) -> String {
         archive.visible().into_iter().map(|(_, message)| *message).collect::<Vec<_>>().join(" ")
     }
 
-    fn stored(words: &str) -> Archive<&str> {
-        let mut archive = Archive::default();
+    fn stored(words: &str) -> CompactionArchive<&str> {
+        let mut archive = CompactionArchive::default();
         words.split(' ').for_each(|word| archive.push(word));
         archive
     }
@@ -188,25 +197,25 @@ mod tests {
         assert_eq!(shown(&archive), "a bc d");
         archive.push("e");
         assert_eq!(shown(&archive), "a bc d e");
-        assert!(archive.take_back(first));
+        assert!(archive.undo_compaction(first));
         assert_eq!(shown(&archive), "a b c d e");
-        assert!(!archive.take_back(first), "only once");
+        assert!(!archive.undo_compaction(first), "only once");
     }
 
     #[test]
     fn two_compactions_never_hide_a_message_twice() {
         let mut archive = stored("a b c d e");
         let first = archive.compact(vec![Kept(0), Kept(3), Kept(4)]).expect("hides");
-        let hidden = |archive: &Archive<&str>, id| {
+        let hidden = |archive: &CompactionArchive<&str>, id| {
             archive.entries().iter().filter(|entry| entry.hidden_by == Some(id)).count()
         };
         assert_eq!((shown(&archive).as_str(), hidden(&archive, first)), ("a d e", 2));
         let second = archive.compact(vec![Kept(0), Kept(2)]).expect("hides");
         assert_eq!(shown(&archive), "a e");
         assert_eq!((hidden(&archive, first), hidden(&archive, second)), (2, 1));
-        archive.take_back(first);
+        archive.undo_compaction(first);
         assert_eq!(shown(&archive), "a b c e", "what the second hid stays hidden");
-        archive.take_back(second);
+        archive.undo_compaction(second);
         assert_eq!(shown(&archive), "a b c d e");
     }
 
@@ -217,7 +226,7 @@ mod tests {
         archive.push("d");
         let second = archive.compact(vec![New("abc"), Kept(2)]).expect("hides");
         assert_eq!(shown(&archive), "abc d");
-        archive.take_back(second);
+        archive.undo_compaction(second);
         assert_eq!(shown(&archive), "ab c d");
     }
 
@@ -236,8 +245,8 @@ mod tests {
 
     #[test]
     fn marks_that_point_to_nothing_are_ignored() {
-        let hidden = Entry { message: Some("a"), hidden_by: Some(7), made_by: None };
-        let archive = Archive::from_entries(vec![hidden]);
+        let hidden = ArchiveEntry { message: Some("a"), hidden_by: Some(7), written_by: None };
+        let archive = CompactionArchive::from_entries(vec![hidden]);
         assert_eq!(shown(&archive), "a");
     }
 

@@ -2,8 +2,11 @@
 
 use super::{
     elide,
-    plan::{CannotShrink, Cut, Limits, Pace, Plan, Scene, Why},
-    units::{Hold, Unit},
+    plan::{
+        CompactionInput, CompactionPace, CompactionPlan, DropReason, HistoryCut, ShrinkError,
+        TokenLimits,
+    },
+    units::{Unit, UnitHold},
 };
 
 /// Plans to drop the oldest units until the rest fits. What has to stay and is too large by itself
@@ -11,34 +14,41 @@ use super::{
 ///
 /// # Errors
 /// If what has to stay does not fit, shrunk as far as it goes.
-pub fn budget(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
-    let mut plan = Plan::nothing(scene);
-    if plan.expected <= limits.most() {
+pub fn plan_budget(
+    scene: &mut CompactionInput<'_, '_>,
+    limits: TokenLimits,
+) -> Result<CompactionPlan, ShrinkError> {
+    let mut plan = CompactionPlan::unchanged(scene);
+    if plan.expected <= limits.max_tokens() {
         return Ok(plan);
     }
-    if limits.pace() == Pace::Steady {
-        let mut steady = Steady::new(scene, limits);
+    if limits.pace() == CompactionPace::Incremental {
+        let mut steady = IncrementalBudget::new(scene, limits);
         steady.grow();
         plan = steady.plan;
-        plan.cut = cut(scene, &plan, limits.goal());
+        plan.cut = budget_cut(scene, &plan, limits.goal());
         scene.hold_ends(true);
-        return inside(scene, plan, limits);
+        return shrink_to_fit(scene, plan, limits);
     }
     scene.hold_ends(true);
-    for unit in scene.units.iter().filter(|unit| unit.hold == Hold::Free) {
+    for unit in scene.units.iter().filter(|unit| unit.hold == UnitHold::Free) {
         if plan.expected <= limits.goal() {
             break;
         }
-        plan.drop(scene, unit, Why::Oldest);
+        plan.drop_unit(scene, unit, DropReason::Oldest);
     }
-    plan.cut = cut(scene, &plan, limits.goal());
-    inside(scene, plan, limits)
+    plan.cut = budget_cut(scene, &plan, limits.goal());
+    shrink_to_fit(scene, plan, limits)
 }
 
 /// Where a cut from message to message would have fallen, and where it was made: behind the last
 /// unit that goes.
-fn cut(scene: &Scene<'_, '_>, plan: &Plan, goal: u64) -> Option<Cut> {
-    let last = plan.gone.last()?.messages.clone();
+fn budget_cut(
+    scene: &CompactionInput<'_, '_>,
+    plan: &CompactionPlan,
+    goal: u64,
+) -> Option<HistoryCut> {
+    let last = plan.dropped.last()?.messages.clone();
     let mut left = goal.saturating_sub(plan.expected);
     let fits = |&message: &usize| match left.checked_sub(scene.weights.of_message(message)) {
         Some(rest) => {
@@ -48,86 +58,105 @@ fn cut(scene: &Scene<'_, '_>, plan: &Plan, goal: u64) -> Option<Cut> {
         None => false,
     };
     let spared = last.clone().rev().take_while(fits).count();
-    Some(Cut { asked: last.end - spared, made: last.end })
+    Some(HistoryCut { requested: last.end - spared, actual: last.end })
 }
 
 /// A history that grows from nothing, shortened whenever it is too long.
-struct Steady<'p, 's, 'a> {
-    scene: &'p Scene<'s, 'a>,
-    limits: Limits,
-    plan: Plan,
+struct IncrementalBudget<'p, 's, 'a> {
+    input: &'p CompactionInput<'s, 'a>,
+    limits: TokenLimits,
+    plan: CompactionPlan,
     /// The oldest unit that nobody has decided about.
     next: usize,
     /// What the user said last, when it was the oldest that could go.
-    spared: Option<usize>,
+    spared_unit: Option<usize>,
     /// What the user said first and last so far.
     first: Option<usize>,
     last: Option<usize>,
 }
 
-impl<'p, 's, 'a> Steady<'p, 's, 'a> {
-    fn new(scene: &'p Scene<'s, 'a>, limits: Limits) -> Steady<'p, 's, 'a> {
-        let plan = Plan { expected: scene.weights.around, ..Plan::default() };
-        Steady { scene, limits, plan, next: 0, spared: None, first: None, last: None }
+impl<'p, 's, 'a> IncrementalBudget<'p, 's, 'a> {
+    fn new(
+        scene: &'p CompactionInput<'s, 'a>,
+        limits: TokenLimits,
+    ) -> IncrementalBudget<'p, 's, 'a> {
+        let plan = CompactionPlan { expected: scene.weights.overhead, ..CompactionPlan::default() };
+        IncrementalBudget {
+            input: scene,
+            limits,
+            plan,
+            next: 0,
+            spared_unit: None,
+            first: None,
+            last: None,
+        }
     }
 
     fn grow(&mut self) {
-        for (at, unit) in self.scene.units.iter().enumerate() {
-            self.plan.expected += self.scene.tokens(unit);
-            if unit.messages.clone().any(|message| self.scene.is_wish(message)) {
+        for (at, unit) in self.input.units.iter().enumerate() {
+            self.plan.expected += self.input.tokens(unit);
+            if unit.messages.clone().any(|message| self.input.is_user_input(message)) {
                 self.first.get_or_insert(at);
             }
-            if unit.messages.clone().any(|message| self.scene.asks(message)) {
+            if unit.messages.clone().any(|message| self.input.is_user_request(message)) {
                 self.last = Some(at);
             }
-            if self.plan.expected > self.limits.most() {
+            if self.plan.expected > self.limits.max_tokens() {
                 self.shorten(at);
             }
         }
-        self.plan.gone.sort_by_key(|gone| gone.messages.start);
+        self.plan.dropped.sort_by_key(|gone| gone.messages.start);
     }
 
     /// Drops the oldest until the goal is reached; the newest unit stays.
     fn shorten(&mut self, newest: usize) {
-        if self.spared.is_some() && self.spared != self.last {
-            let spared = self.spared.take();
-            spared.into_iter().for_each(|at| self.drop(at));
+        if self.spared_unit.is_some() && self.spared_unit != self.last {
+            let spared = self.spared_unit.take();
+            spared.into_iter().for_each(|at| self.drop_unit(at));
         }
         while self.next < newest && self.plan.expected > self.limits.goal() {
             let at = self.next;
             self.next += 1;
-            let free = self.scene.units.get(at).is_some_and(|unit| unit.hold == Hold::Free);
+            let free = self.input.units.get(at).is_some_and(|unit| unit.hold == UnitHold::Free);
             if Some(at) == self.last {
-                self.spared = Some(at).filter(|_| free && Some(at) != self.first);
+                self.spared_unit = Some(at).filter(|_| free && Some(at) != self.first);
             } else if free && Some(at) != self.first {
-                self.drop(at);
+                self.drop_unit(at);
             }
         }
     }
 
-    fn drop(&mut self, at: usize) {
-        if let Some(unit) = self.scene.units.get(at) {
-            self.plan.drop(self.scene, unit, Why::Oldest);
+    fn drop_unit(&mut self, at: usize) {
+        if let Some(unit) = self.input.units.get(at) {
+            self.plan.drop_unit(self.input, unit, DropReason::Oldest);
         }
     }
 }
 
 /// Shrinks answers inside the units that stay, until a plan fits.
-pub(super) fn inside(
-    scene: &Scene<'_, '_>,
-    mut plan: Plan,
-    limits: Limits,
-) -> Result<Plan, CannotShrink> {
+pub(super) fn shrink_to_fit(
+    scene: &CompactionInput<'_, '_>,
+    mut plan: CompactionPlan,
+    limits: TokenLimits,
+) -> Result<CompactionPlan, ShrinkError> {
     // The goal is a wish, the limit is not.
-    if plan.expected > limits.most() {
-        elide::last_resort(scene, &mut plan, limits.goal());
+    if plan.expected > limits.max_tokens() {
+        elide::shrink_remaining(scene, &mut plan, limits.goal());
     }
-    if plan.expected <= limits.most() { Ok(plan) } else { Err(cannot(scene, plan, limits)) }
+    if plan.expected <= limits.max_tokens() {
+        Ok(plan)
+    } else {
+        Err(build_shrink_error(scene, plan, limits))
+    }
 }
 
 /// Names the heaviest unit that stays.
-pub(super) fn cannot(scene: &Scene<'_, '_>, plan: Plan, limits: Limits) -> CannotShrink {
-    let mut gone = plan.gone.iter().map(|gone| gone.messages.start).peekable();
+pub(super) fn build_shrink_error(
+    scene: &CompactionInput<'_, '_>,
+    plan: CompactionPlan,
+    limits: TokenLimits,
+) -> ShrinkError {
+    let mut gone = plan.dropped.iter().map(|gone| gone.messages.start).peekable();
     let mut shrunk = plan.shrunk.iter().peekable();
     let mut heaviest: Option<(u64, &Unit)> = None;
     for unit in &scene.units {
@@ -136,18 +165,25 @@ pub(super) fn cannot(scene: &Scene<'_, '_>, plan: Plan, limits: Limits) -> Canno
         }
         let mut needs = scene.tokens(unit);
         while let Some(less) = shrunk.next_if(|shrunk| shrunk.message < unit.messages.end) {
-            needs = needs.saturating_sub(elide::saved(scene, less));
+            needs = needs.saturating_sub(elide::saved_tokens(scene, less));
         }
         if heaviest.is_none_or(|(most, _)| needs > most) {
             heaviest = Some((needs, unit));
         }
     }
     let (needs, messages, hold) = match heaviest {
-        Some((needs, unit)) if needs >= scene.weights.around => {
+        Some((needs, unit)) if needs >= scene.weights.overhead => {
             (needs, unit.messages.clone(), unit.hold)
         }
-        _ => (scene.weights.around, 0..0, Hold::Free),
+        _ => (scene.weights.overhead, 0..0, UnitHold::Free),
     };
     let (least, best) = (plan.expected, Box::new(plan));
-    CannotShrink { messages, hold, needs, least, budget: limits.most(), best }
+    ShrinkError {
+        messages,
+        hold,
+        needed: needs,
+        total_needed: least,
+        budget: limits.max_tokens(),
+        best_plan: best,
+    }
 }

@@ -3,7 +3,7 @@
 
 /// What is known about calls and messages.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Clues {
+pub struct HistoryClues {
     /// For each call of the pairing, in order.
     pub calls: Vec<CallClue>,
     /// Messages of the user that say what must or must not be, in order.
@@ -14,18 +14,18 @@ pub struct Clues {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CallClue {
     /// A digest of tool and arguments: equal for equal calls. Zero if not known.
-    pub same: u64,
+    pub call_digest: u64,
     /// A digest of the file it is about. Zero if it is about none.
-    pub file: u64,
+    pub file_digest: u64,
     /// What it does to it.
-    pub effect: Effect,
+    pub effect: CallEffect,
     /// Its answer says that it failed.
     pub failed: bool,
 }
 
 /// What a call does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Effect {
+pub enum CallEffect {
     /// Nobody knows.
     #[default]
     Unknown,

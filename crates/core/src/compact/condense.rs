@@ -5,8 +5,8 @@
 
 use super::{
     budget,
-    plan::{CannotShrink, Limits, Plan, Scene, Why},
-    units::Hold,
+    plan::{CompactionInput, CompactionPlan, DropReason, ShrinkError, TokenLimits},
+    units::UnitHold,
 };
 
 /// Plans to condense everything but what has to stay and the newest units that fit into `recent`
@@ -14,35 +14,36 @@ use super::{
 ///
 /// # Errors
 /// If what has to stay leaves no room for a summary, shrunk as far as it goes.
-pub fn condense(
-    scene: &mut Scene<'_, '_>,
+pub fn plan_summary(
+    scene: &mut CompactionInput<'_, '_>,
     recent: u64,
-    limits: Option<Limits>,
-) -> Result<Plan, CannotShrink> {
-    let mut plan = Plan::nothing(scene);
-    if limits.is_some_and(|limits| plan.expected <= limits.most()) {
+    limits: Option<TokenLimits>,
+) -> Result<CompactionPlan, ShrinkError> {
+    let mut plan = CompactionPlan::unchanged(scene);
+    if limits.is_some_and(|limits| plan.expected <= limits.max_tokens()) {
         return Ok(plan);
     }
     scene.hold_ends(false);
     let newest = scene.newest(recent);
     // Room for a summary.
-    let room = limits.map(|limits| limits.lower((limits.goal() / 16).min(1_000)));
-    let too_much = |plan: &Plan| room.is_some_and(|room| plan.expected > room.goal());
-    for (at, unit) in scene.units.iter().enumerate().filter(|(_, unit)| unit.hold == Hold::Free) {
+    let room = limits.map(|limits| limits.reduce_by((limits.goal() / 16).min(1_000)));
+    let too_much = |plan: &CompactionPlan| room.is_some_and(|room| plan.expected > room.goal());
+    for (at, unit) in scene.units.iter().enumerate().filter(|(_, unit)| unit.hold == UnitHold::Free)
+    {
         if at < newest || too_much(&plan) {
-            plan.drop(scene, unit, Why::Condensed);
+            plan.drop_unit(scene, unit, DropReason::Condensed);
         }
     }
-    plan.condense = !plan.gone.is_empty();
+    plan.condense = !plan.dropped.is_empty();
     match room {
-        Some(room) if too_much(&plan) => budget::inside(scene, plan, room),
+        Some(room) if too_much(&plan) => budget::shrink_to_fit(scene, plan, room),
         _ => Ok(plan),
     }
 }
 
 /// Why a summary is not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
+pub enum SummaryRejection {
     /// It says nothing.
     Empty,
     /// It is no shorter than what it stands for.
@@ -54,11 +55,11 @@ pub enum Refusal {
     },
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for SummaryRejection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Empty => f.write_str("the summary is empty"),
-            Refusal::Longer { summary, condensed } => write!(
+            SummaryRejection::Empty => f.write_str("the summary is empty"),
+            SummaryRejection::Longer { summary, condensed } => write!(
                 f,
                 "the summary has {summary} tokens, and what it stands for only {condensed}"
             ),
@@ -66,19 +67,23 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for SummaryRejection {}
 
 /// Judges a summary of so many tokens.
 ///
 /// # Errors
 /// If it is empty, or longer than what it stands for.
-pub fn accept(plan: &Plan, summary: &str, tokens: u64) -> Result<(), Refusal> {
-    let condensed = plan.gone.iter().map(|gone| gone.tokens).sum();
+pub fn check_summary(
+    plan: &CompactionPlan,
+    summary: &str,
+    tokens: u64,
+) -> Result<(), SummaryRejection> {
+    let condensed = plan.dropped.iter().map(|gone| gone.tokens).sum();
     if summary.trim().is_empty() {
-        return Err(Refusal::Empty);
+        return Err(SummaryRejection::Empty);
     }
     if tokens >= condensed {
-        return Err(Refusal::Longer { summary: tokens, condensed });
+        return Err(SummaryRejection::Longer { summary: tokens, condensed });
     }
     Ok(())
 }

@@ -7,51 +7,54 @@ use std::collections::HashMap;
 
 use super::{
     budget,
-    plan::{CannotShrink, Keep, Limits, Pace, Plan, Scene, Shrunk},
+    plan::{
+        AnswerRemainder, CompactionInput, CompactionPace, CompactionPlan, ShrinkError,
+        ShrunkAnswer, TokenLimits,
+    },
 };
 use crate::{
-    draft::{Family, Kind},
-    pair::Fate,
+    draft::{CallFamily, PartKind},
+    pairing::ResultMatch,
 };
 
 /// What may happen to answers.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Elision {
+pub struct ElisionPolicy {
     /// Rules by tool; the first that fits counts.
-    pub tools: Vec<ToolRule>,
+    pub tools: Vec<ToolElisionRule>,
     /// What is left of a long answer, in tokens.
-    pub ends: u32,
+    pub kept_tokens: u32,
     /// So many of the newest units are left alone.
-    pub recent: usize,
+    pub recent_units: usize,
     /// What a note in place of an answer costs at most, in tokens.
-    pub note: u32,
+    pub note_tokens: u32,
 }
 
-impl Default for Elision {
-    fn default() -> Elision {
-        Elision { tools: Vec::new(), ends: 160, recent: 3, note: 40 }
+impl Default for ElisionPolicy {
+    fn default() -> ElisionPolicy {
+        ElisionPolicy { tools: Vec::new(), kept_tokens: 160, recent_units: 3, note_tokens: 40 }
     }
 }
 
-impl Elision {
-    fn treatment(&self, tool: &str) -> Treatment {
-        let rule = self.tools.iter().find(|rule| rule.fits(tool));
-        rule.map_or(Treatment::Any, |rule| rule.treatment)
+impl ElisionPolicy {
+    fn treatment(&self, tool: &str) -> AnswerTreatment {
+        let rule = self.tools.iter().find(|rule| rule.matches_tool(tool));
+        rule.map_or(AnswerTreatment::Any, |rule| rule.treatment)
     }
 }
 
 /// What may happen to the answers of some tools.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ToolRule {
+pub struct ToolElisionRule {
     /// The tool's name; a star at its end stands for anything.
     pub tool: String,
     /// What may be left of its answers.
-    pub treatment: Treatment,
+    pub treatment: AnswerTreatment,
 }
 
 /// What may be left of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Treatment {
+pub enum AnswerTreatment {
     /// All of it.
     Keep,
     /// Its ends, but not less.
@@ -62,8 +65,8 @@ pub enum Treatment {
     Any,
 }
 
-impl ToolRule {
-    fn fits(&self, tool: &str) -> bool {
+impl ToolElisionRule {
+    fn matches_tool(&self, tool: &str) -> bool {
         match self.tool.strip_suffix('*') {
             Some(head) => tool.starts_with(head),
             None => self.tool == tool,
@@ -72,137 +75,148 @@ impl ToolRule {
 }
 
 /// Less than this is not worth a changed prefix.
-const WORTH: u64 = 48;
+const MIN_SAVED_TOKENS: u64 = 48;
 
 /// Plans to shrink answers until the history fits.
 ///
 /// # Errors
 /// If it does not fit, even with every answer shrunk that may be.
-pub fn elide(scene: &Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
-    let mut plan = Plan::nothing(scene);
-    if plan.expected <= limits.most() {
+pub fn plan_elision(
+    scene: &CompactionInput<'_, '_>,
+    limits: TokenLimits,
+) -> Result<CompactionPlan, ShrinkError> {
+    let mut plan = CompactionPlan::unchanged(scene);
+    if plan.expected <= limits.max_tokens() {
         return Ok(plan);
     }
-    let mut work = Eliding::new(scene, &plan);
-    let ends = Keep::Ends(scene.elision.ends);
-    let mut cleared = Pass::new(Meant::Cleared, Keep::Note);
-    let mut images = Pass::new(Meant::Images, Keep::Text);
-    let mut long = Pass::new(Meant::Long, ends);
-    let mut rest = Pass::new(Meant::Long, Keep::Note);
-    let mut shrink = |plan: &mut Plan, count: usize| {
-        let old = older(scene, count);
+    let mut work = AnswerElider::new(scene, &plan);
+    let ends = AnswerRemainder::Ends(scene.elision.kept_tokens);
+    let mut cleared = ElisionPass::new(ElisionTarget::ClearableAnswers, AnswerRemainder::Note);
+    let mut images = ElisionPass::new(ElisionTarget::AnswersWithImages, AnswerRemainder::Text);
+    let mut long = ElisionPass::new(ElisionTarget::LongAnswers, ends);
+    let mut rest = ElisionPass::new(ElisionTarget::LongAnswers, AnswerRemainder::Note);
+    let mut shrink = |plan: &mut CompactionPlan, count: usize| {
+        let old = recent_start(scene, count);
         for pass in [&mut cleared, &mut images, &mut long, &mut rest] {
             work.run(pass, scene, plan, old, limits.goal());
         }
     };
     match limits.pace() {
-        Pace::Once => shrink(&mut plan, scene.units.len()),
+        CompactionPace::WholeHistory => shrink(&mut plan, scene.units.len()),
         // As it grew: each time it was too long, the oldest answers of that time shrank.
-        Pace::Steady => {
-            plan.expected = scene.weights.around;
+        CompactionPace::Incremental => {
+            plan.expected = scene.weights.overhead;
             for (at, unit) in scene.units.iter().enumerate() {
                 plan.expected += scene.tokens(unit);
-                if plan.expected > limits.most() {
+                if plan.expected > limits.max_tokens() {
                     shrink(&mut plan, at + 1);
                 }
             }
         }
     }
-    if plan.expected > limits.most() {
+    if plan.expected > limits.max_tokens() {
         for pass in [&mut cleared, &mut images, &mut long, &mut rest] {
             work.run(pass, scene, &mut plan, usize::MAX, limits.goal());
         }
     }
     work.finish(scene, &mut plan);
-    if plan.expected <= limits.most() { Ok(plan) } else { Err(budget::cannot(scene, plan, limits)) }
+    if plan.expected <= limits.max_tokens() {
+        Ok(plan)
+    } else {
+        Err(budget::build_shrink_error(scene, plan, limits))
+    }
 }
 
 /// Where the newest of the first `count` units begin, which are left alone.
-fn older(scene: &Scene<'_, '_>, count: usize) -> usize {
-    let last = count.checked_sub(scene.elision.recent + 1).and_then(|at| scene.units.get(at));
+fn recent_start(scene: &CompactionInput<'_, '_>, count: usize) -> usize {
+    let last = count.checked_sub(scene.elision.recent_units + 1).and_then(|at| scene.units.get(at));
     last.map_or(0, |unit| unit.messages.end)
 }
 
 /// Shrinks whatever answers are left in a plan: images, then down to the ends, then to a note.
-pub(super) fn last_resort(scene: &Scene<'_, '_>, plan: &mut Plan, goal: u64) {
-    let mut work = Eliding::new(scene, plan);
-    let ends = scene.elision.ends;
+pub(super) fn shrink_remaining(
+    scene: &CompactionInput<'_, '_>,
+    plan: &mut CompactionPlan,
+    goal: u64,
+) {
+    let mut work = AnswerElider::new(scene, plan);
+    let ends = scene.elision.kept_tokens;
     for (meant, keep) in [
-        (Meant::Images, Keep::Text),
-        (Meant::Long, Keep::Ends(ends.saturating_mul(8))),
-        (Meant::Long, Keep::Ends(ends)),
-        (Meant::Long, Keep::Note),
+        (ElisionTarget::AnswersWithImages, AnswerRemainder::Text),
+        (ElisionTarget::LongAnswers, AnswerRemainder::Ends(ends.saturating_mul(8))),
+        (ElisionTarget::LongAnswers, AnswerRemainder::Ends(ends)),
+        (ElisionTarget::LongAnswers, AnswerRemainder::Note),
     ] {
-        work.run(&mut Pass::new(meant, keep), scene, plan, usize::MAX, goal);
+        work.run(&mut ElisionPass::new(meant, keep), scene, plan, usize::MAX, goal);
     }
     work.finish(scene, plan);
 }
 
 /// What shrinking an answer saves.
-pub(super) fn saved(scene: &Scene<'_, '_>, shrunk: &Shrunk) -> u64 {
-    let left = left_of(scene, shrunk.part, shrunk.keep);
+pub(super) fn saved_tokens(scene: &CompactionInput<'_, '_>, shrunk: &ShrunkAnswer) -> u64 {
+    let left = remaining_tokens(scene, shrunk.part, shrunk.keep);
     shrunk.tokens.saturating_sub(left)
 }
 
 /// What is left of an answer.
-fn left_of(scene: &Scene<'_, '_>, part: usize, keep: Keep) -> u64 {
+fn remaining_tokens(scene: &CompactionInput<'_, '_>, part: usize, keep: AnswerRemainder) -> u64 {
     let (all, media) = (scene.weights.of_part(part), scene.weights.of_media(part));
-    let note = u64::from(scene.elision.note);
+    let note = u64::from(scene.elision.note_tokens);
     match keep {
-        Keep::Text => all.saturating_sub(media) + note,
-        Keep::Ends(tokens) => all.min(u64::from(tokens) + note),
-        Keep::Note => all.min(note),
+        AnswerRemainder::Text => all.saturating_sub(media) + note,
+        AnswerRemainder::Ends(tokens) => all.min(u64::from(tokens) + note),
+        AnswerRemainder::Note => all.min(note),
     }
 }
 
 /// One way through the answers, from the oldest on. It can be stopped and goes on where it was:
 /// whatever it passed is done, so that many of them together are still linear.
-struct Pass {
-    meant: Meant,
-    keep: Keep,
+struct ElisionPass {
+    target: ElisionTarget,
+    keep: AnswerRemainder,
     /// The first answer that it has not looked at.
     next: usize,
 }
 
-impl Pass {
-    fn new(meant: Meant, keep: Keep) -> Pass {
-        Pass { meant, keep, next: 0 }
+impl ElisionPass {
+    fn new(meant: ElisionTarget, keep: AnswerRemainder) -> ElisionPass {
+        ElisionPass { target: meant, keep, next: 0 }
     }
 }
 
 /// Which answers a pass looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Meant {
+enum ElisionTarget {
     /// Those of tools whose answers may be cleared at once.
-    Cleared,
+    ClearableAnswers,
     /// Those with images.
-    Images,
+    AnswersWithImages,
     /// Long ones.
-    Long,
+    LongAnswers,
 }
 
 /// Answers while it is decided what is left of them.
-struct Eliding {
+struct AnswerElider {
     /// For each answer of the pairing that may shrink, in order.
-    answers: Vec<Candidate>,
+    answers: Vec<ElisionCandidate>,
 }
 
-struct Candidate {
+struct ElisionCandidate {
     message: usize,
     part: usize,
-    treatment: Treatment,
-    keep: Option<Keep>,
+    treatment: AnswerTreatment,
+    keep: Option<AnswerRemainder>,
     /// Its tokens, as things stand.
-    now: u64,
+    current_tokens: u64,
 }
 
-impl Eliding {
-    fn new(scene: &Scene<'_, '_>, plan: &Plan) -> Eliding {
+impl AnswerElider {
+    fn new(scene: &CompactionInput<'_, '_>, plan: &CompactionPlan) -> AnswerElider {
         let elision = scene.elision;
         let draft = scene.transcript.draft();
         let pairing = scene.transcript.pairing();
-        let mut known: HashMap<&str, Treatment> = HashMap::new();
-        let mut gone = plan.gone.iter().map(|gone| gone.messages.clone()).peekable();
+        let mut known: HashMap<&str, AnswerTreatment> = HashMap::new();
+        let mut gone = plan.dropped.iter().map(|gone| gone.messages.clone()).peekable();
         let mut pinned = scene.pinned().peekable();
         let mut answers = Vec::with_capacity(pairing.answers.len());
         for answer in &pairing.answers {
@@ -215,45 +229,47 @@ impl Eliding {
             }
             let family = match &draft.parts[answer.part()].kind {
                 // Without a call and without an id nobody knows whose answer it is.
-                Kind::Answer(said) if answer.fate() == Fate::Orphan && said.id.is_none() => {
+                PartKind::Answer(said)
+                    if answer.result_match() == ResultMatch::Orphan && said.id.is_none() =>
+                {
                     continue;
                 }
-                Kind::Answer(said) => said.family,
+                PartKind::Answer(said) => said.family,
                 _ => continue,
             };
             // A list of outcomes or of tools: words cannot stand in for those.
-            let listed = matches!(family, Family::Shell | Family::ToolSearch);
-            if !family.takes_words() || listed {
+            let listed = matches!(family, CallFamily::Shell | CallFamily::ToolSearch);
+            if !family.accepts_text() || listed {
                 continue;
             }
             // The call of an answer may lie on the server, and with it the name of the tool.
-            let call = answer.fate().call().and_then(|call| pairing.calls.get(call));
+            let call = answer.result_match().call().and_then(|call| pairing.calls.get(call));
             let treatment = match call.map(|call| &draft.parts[call.part()].kind) {
-                Some(Kind::Call(call)) if !elision.tools.is_empty() => {
+                Some(PartKind::Call(call)) if !elision.tools.is_empty() => {
                     let name = call.name.as_deref().unwrap_or("");
                     *known.entry(name).or_insert_with(|| elision.treatment(name))
                 }
-                _ => Treatment::Any,
+                _ => AnswerTreatment::Any,
             };
-            if treatment != Treatment::Keep {
-                answers.push(Candidate {
+            if treatment != AnswerTreatment::Keep {
+                answers.push(ElisionCandidate {
                     message: answer.message(),
                     part: answer.part(),
                     treatment,
                     keep: None,
-                    now: scene.weights.of_part(answer.part()),
+                    current_tokens: scene.weights.of_part(answer.part()),
                 });
             }
         }
-        Eliding { answers }
+        AnswerElider { answers }
     }
 
     /// Shrinks answers before the message `upto`, the oldest first, until the goal is reached.
     fn run(
         &mut self,
-        pass: &mut Pass,
-        scene: &Scene<'_, '_>,
-        plan: &mut Plan,
+        pass: &mut ElisionPass,
+        scene: &CompactionInput<'_, '_>,
+        plan: &mut CompactionPlan,
         upto: usize,
         goal: u64,
     ) {
@@ -263,26 +279,27 @@ impl Eliding {
                 return;
             }
             pass.next += 1;
-            let meant = match pass.meant {
-                Meant::Cleared => answer.treatment == Treatment::Clear,
-                Meant::Images => scene.weights.of_media(answer.part) > 0,
-                Meant::Long => true,
+            let meant = match pass.target {
+                ElisionTarget::ClearableAnswers => answer.treatment == AnswerTreatment::Clear,
+                ElisionTarget::AnswersWithImages => scene.weights.of_media(answer.part) > 0,
+                ElisionTarget::LongAnswers => true,
             };
-            let may = pass.keep != Keep::Note || answer.treatment != Treatment::Shrink;
-            let left = left_of(scene, answer.part, pass.keep);
-            if meant && may && left + WORTH <= answer.now {
-                plan.expected = plan.expected.saturating_sub(answer.now - left);
-                answer.now = left;
+            let may =
+                pass.keep != AnswerRemainder::Note || answer.treatment != AnswerTreatment::Shrink;
+            let left = remaining_tokens(scene, answer.part, pass.keep);
+            if meant && may && left + MIN_SAVED_TOKENS <= answer.current_tokens {
+                plan.expected = plan.expected.saturating_sub(answer.current_tokens - left);
+                answer.current_tokens = left;
                 answer.keep = Some(pass.keep);
             }
         }
     }
 
     /// Adds what was decided to the plan.
-    fn finish(self, scene: &Scene<'_, '_>, plan: &mut Plan) {
+    fn finish(self, scene: &CompactionInput<'_, '_>, plan: &mut CompactionPlan) {
         for answer in self.answers {
             if let Some(keep) = answer.keep {
-                plan.shrunk.push(Shrunk {
+                plan.shrunk.push(ShrunkAnswer {
                     message: answer.message,
                     part: answer.part,
                     tokens: scene.weights.of_part(answer.part),

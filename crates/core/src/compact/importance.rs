@@ -10,30 +10,33 @@ use std::{
 
 use super::{
     budget,
-    clues::{CallClue, Effect},
-    plan::{CannotShrink, Gone, Limits, Plan, Scene, Why},
-    score::{Reason, Score},
-    units::Hold,
+    clues::{CallClue, CallEffect},
+    plan::{CompactionInput, CompactionPlan, DropReason, DroppedUnit, ShrinkError, TokenLimits},
+    score::{ScoreReason, UnitScore},
+    units::UnitHold,
 };
-use crate::draft::Kind;
+use crate::draft::PartKind;
 
 /// Plans to drop what matters least until the rest fits.
 ///
 /// # Errors
 /// If what has to stay does not fit, shrunk as far as it goes.
-pub fn importance(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
-    let mut plan = Plan::nothing(scene);
-    if plan.expected <= limits.most() {
+pub fn plan_importance(
+    scene: &mut CompactionInput<'_, '_>,
+    limits: TokenLimits,
+) -> Result<CompactionPlan, ShrinkError> {
+    let mut plan = CompactionPlan::unchanged(scene);
+    if plan.expected <= limits.max_tokens() {
         return Ok(plan);
     }
     scene.hold_ends(true);
-    let scores = scores(scene, scene.newest(limits.goal() / 4));
+    let scores = score_units(scene, scene.newest(limits.goal() / 4));
     let mut gone = Vec::new();
     for at in by_points(&scores) {
         if plan.expected <= limits.goal() {
             break;
         }
-        if let Some(unit) = scene.units.get(at).filter(|unit| unit.hold == Hold::Free) {
+        if let Some(unit) = scene.units.get(at).filter(|unit| unit.hold == UnitHold::Free) {
             plan.expected = plan.expected.saturating_sub(scene.tokens(unit));
             gone.push(at);
         }
@@ -45,73 +48,73 @@ pub fn importance(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, Can
             plan.expected += scene.tokens(unit);
         } else {
             let tokens = scene.tokens(unit);
-            let why = Why::Unimportant(score);
-            plan.gone.push(Gone { messages: unit.messages.clone(), tokens, why });
+            let why = DropReason::Unimportant(score);
+            plan.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason: why });
         }
     }
-    plan.gone.sort_by_key(|gone| gone.messages.start);
-    budget::inside(scene, plan, limits)
+    plan.dropped.sort_by_key(|gone| gone.messages.start);
+    budget::shrink_to_fit(scene, plan, limits)
 }
 
 /// Units by their points, the least first; equals in their order. A table of points keeps it linear.
-fn by_points(scores: &[Score]) -> impl Iterator<Item = usize> {
-    let mut table: Vec<Vec<usize>> = vec![Vec::new(); Score::MOST];
+fn by_points(scores: &[UnitScore]) -> impl Iterator<Item = usize> {
+    let mut table: Vec<Vec<usize>> = vec![Vec::new(); UnitScore::POINTS_LIMIT];
     for (at, score) in scores.iter().enumerate() {
-        let points = (score.points() as usize).min(Score::MOST - 1);
+        let points = (score.points() as usize).min(UnitScore::POINTS_LIMIT - 1);
         table[points].push(at);
     }
     table.into_iter().flatten()
 }
 
 /// How much each unit matters; from `newest` on they are the newest.
-pub fn scores(scene: &Scene<'_, '_>, newest: usize) -> Vec<Score> {
+pub fn score_units(scene: &CompactionInput<'_, '_>, newest: usize) -> Vec<UnitScore> {
     let draft = scene.transcript.draft();
     let count = scene.units.len().max(1);
     let mut scores = Vec::with_capacity(scene.units.len());
     let mut constraints = scene.clues.constraints.iter().copied().peekable();
     for (at, unit) in scene.units.iter().enumerate() {
-        let recency = (at + 1) * usize::from(Score::NEWEST) / count;
-        let mut score = Score::default();
+        let recency = (at + 1) * usize::from(UnitScore::NEWEST) / count;
+        let mut score = UnitScore::default();
         score.recency = u8::try_from(recency).unwrap_or(0);
         if at >= newest {
-            score.add(Reason::Newest);
+            score.add(ScoreReason::Newest);
         }
         let mut calls = false;
         let mut words = false;
         for message in unit.messages.clone() {
             while constraints.next_if(|&other| other < message).is_some() {}
             if constraints.next_if_eq(&message).is_some() {
-                score.add(Reason::Constraint);
+                score.add(ScoreReason::Constraint);
             }
             let Some(header) = draft.messages.get(message) else { continue };
             if header.role.is_user() {
-                if scene.is_wish(message) {
-                    score.add(Reason::User);
+                if scene.is_user_input(message) {
+                    score.add(ScoreReason::User);
                 }
             } else if header.role.is_assistant() {
                 for part in draft.parts_of(header) {
-                    calls |= matches!(part.kind, Kind::Call(_));
-                    words |= matches!(part.kind, Kind::Text(_));
+                    calls |= matches!(part.kind, PartKind::Call(_));
+                    words |= matches!(part.kind, PartKind::Text(_));
                 }
             }
         }
         if words && !calls {
-            score.add(Reason::Decision);
+            score.add(ScoreReason::Decision);
         }
         scores.push(score);
     }
-    look_back(scene, &mut scores);
+    score_calls(scene, &mut scores);
     scores
 }
 
 /// So many of the newest units say which files are being worked on.
-const RECENT: usize = 8;
+const RECENT_UNITS: usize = 8;
 
 /// Goes through the calls from the newest to the oldest: only then it is known what came later.
-fn look_back(scene: &Scene<'_, '_>, scores: &mut [Score]) {
+fn score_calls(scene: &CompactionInput<'_, '_>, scores: &mut [UnitScore]) {
     let pairing = scene.transcript.pairing();
-    let mut later = Later::default();
-    let recent = scene.units.len().saturating_sub(RECENT);
+    let mut later = LaterCalls::default();
+    let recent = scene.units.len().saturating_sub(RECENT_UNITS);
     let mut next = pairing.calls.len();
     for (at, unit) in scene.units.iter().enumerate().rev() {
         let end = next;
@@ -125,20 +128,26 @@ fn look_back(scene: &Scene<'_, '_>, scores: &mut [Score]) {
             continue;
         }
         let Some(score) = scores.get_mut(at) else { continue };
-        if clues.iter().any(|clue| clue.effect == Effect::Writes) {
-            score.add(Reason::Change);
+        if clues.iter().any(|clue| clue.effect == CallEffect::Writes) {
+            score.add(ScoreReason::Change);
         }
-        if clues.iter().any(|clue| clue.failed && !later.worked.contains(&clue.same)) {
-            score.add(Reason::Failure);
+        if clues
+            .iter()
+            .any(|clue| clue.failed && !later.successful_calls.contains(&clue.call_digest))
+        {
+            score.add(ScoreReason::Failure);
         }
-        if clues.iter().any(|clue| later.recent.contains(&clue.file)) {
-            score.add(Reason::RecentFile);
+        if clues.iter().any(|clue| later.recent_files.contains(&clue.file_digest)) {
+            score.add(ScoreReason::RecentFile);
         }
         // A turn is stale only if all of it is, and a change is never undone by a later one.
-        if clues.iter().all(|clue| clue.effect != Effect::Writes && later.repeats(clue)) {
-            score.add(Reason::Repeated);
-        } else if clues.iter().all(|clue| clue.effect == Effect::Reads && later.supersedes(clue)) {
-            score.add(Reason::Superseded);
+        if clues.iter().all(|clue| clue.effect != CallEffect::Writes && later.repeats(clue)) {
+            score.add(ScoreReason::Repeated);
+        } else if clues
+            .iter()
+            .all(|clue| clue.effect == CallEffect::Reads && later.supersedes(clue))
+        {
+            score.add(ScoreReason::Superseded);
         }
         for clue in clues {
             later.note(clue, at >= recent);
@@ -147,12 +156,12 @@ fn look_back(scene: &Scene<'_, '_>, scores: &mut [Score]) {
 }
 
 /// Clues are digests: they need no hashing any more.
-type Digests = HashSet<u64, BuildHasherDefault<Same>>;
+type DigestSet = HashSet<u64, BuildHasherDefault<CallDigestHasher>>;
 
 #[derive(Default)]
-struct Same(u64);
+struct CallDigestHasher(u64);
 
-impl Hasher for Same {
+impl Hasher for CallDigestHasher {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(byte);
@@ -170,39 +179,39 @@ impl Hasher for Same {
 
 /// What happened later.
 #[derive(Default)]
-struct Later {
+struct LaterCalls {
     /// Calls that were made.
-    made: Digests,
+    calls: DigestSet,
     /// Calls that worked.
-    worked: Digests,
+    successful_calls: DigestSet,
     /// Files that were read or changed.
-    files: Digests,
+    files: DigestSet,
     /// Files that were touched just now.
-    recent: Digests,
+    recent_files: DigestSet,
 }
 
-impl Later {
+impl LaterCalls {
     fn repeats(&self, clue: &CallClue) -> bool {
-        clue.same != 0 && self.made.contains(&clue.same)
+        clue.call_digest != 0 && self.calls.contains(&clue.call_digest)
     }
 
     fn supersedes(&self, clue: &CallClue) -> bool {
-        self.repeats(clue) || clue.file != 0 && self.files.contains(&clue.file)
+        self.repeats(clue) || clue.file_digest != 0 && self.files.contains(&clue.file_digest)
     }
 
     fn note(&mut self, clue: &CallClue, recent: bool) {
-        if clue.same != 0 {
-            self.made.insert(clue.same);
+        if clue.call_digest != 0 {
+            self.calls.insert(clue.call_digest);
             if !clue.failed {
-                self.worked.insert(clue.same);
+                self.successful_calls.insert(clue.call_digest);
             }
         }
-        if clue.file != 0 {
+        if clue.file_digest != 0 {
             if !clue.failed {
-                self.files.insert(clue.file);
+                self.files.insert(clue.file_digest);
             }
             if recent {
-                self.recent.insert(clue.file);
+                self.recent_files.insert(clue.file_digest);
             }
         }
     }

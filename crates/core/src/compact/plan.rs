@@ -3,52 +3,52 @@
 use std::ops::Range;
 
 use super::{
-    clues::Clues,
-    elide::Elision,
-    score::Score,
-    units::{Hold, Unit, unit_at, units},
-    weights::Weights,
-    window::Fraction,
-    wish::{asks, wish},
+    clues::HistoryClues,
+    elide::ElisionPolicy,
+    score::UnitScore,
+    units::{Unit, UnitHold, split_units, unit_at},
+    user_input::{user_part, user_request},
+    weights::TokenWeights,
+    window::HistoryFraction,
 };
 use crate::transcript::Transcript;
 
 /// What a strategy is given: a sound history, cut into units and weighed.
 #[derive(Debug)]
-pub struct Scene<'s, 'a> {
+pub struct CompactionInput<'s, 'a> {
     /// The history.
     pub transcript: &'s Transcript<'a>,
     /// What belongs together, and what has to stay.
     pub units: Vec<Unit>,
     /// Tokens.
-    pub weights: &'s Weights,
+    pub weights: &'s TokenWeights,
     /// What calls were about; may be empty, and then nothing is known.
-    pub clues: &'s Clues,
+    pub clues: &'s HistoryClues,
     /// What may happen to answers.
-    pub elision: &'s Elision,
+    pub elision: &'s ElisionPolicy,
     /// Units that somebody asked for, whatever else holds them, in order.
     pinned: Vec<usize>,
 }
 
-impl<'s, 'a> Scene<'s, 'a> {
+impl<'s, 'a> CompactionInput<'s, 'a> {
     /// Cuts a history into units. The messages `pins` stay, whatever happens.
     pub fn new(
         transcript: &'s Transcript<'a>,
-        weights: &'s Weights,
-        clues: &'s Clues,
-        elision: &'s Elision,
+        weights: &'s TokenWeights,
+        clues: &'s HistoryClues,
+        elision: &'s ElisionPolicy,
         pins: &[usize],
-    ) -> Scene<'s, 'a> {
-        let mut units = units(transcript.draft(), transcript.pairing());
+    ) -> CompactionInput<'s, 'a> {
+        let mut units = split_units(transcript.draft(), transcript.pairing());
         let mut pinned: Vec<usize> = pins.iter().filter_map(|&pin| unit_at(&units, pin)).collect();
         pinned.sort_unstable();
         pinned.dedup();
         for &at in &pinned {
-            if let Some(unit) = units.get_mut(at).filter(|unit| unit.hold == Hold::Free) {
-                unit.hold = Hold::Pinned;
+            if let Some(unit) = units.get_mut(at).filter(|unit| unit.hold == UnitHold::Free) {
+                unit.hold = UnitHold::Pinned;
             }
         }
-        Scene { transcript, units, weights, clues, elision, pinned }
+        CompactionInput { transcript, units, weights, clues, elision, pinned }
     }
 
     /// The messages that somebody asked for, in order.
@@ -64,16 +64,16 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// Holds the newest unit, and what the user said first and last.
     pub(super) fn hold_ends(&mut self, first: bool) {
-        let wishes = |unit: &Unit| unit.messages.clone().any(|message| self.is_wish(message));
+        let wishes = |unit: &Unit| unit.messages.clone().any(|message| self.is_user_input(message));
         // A summary stands for what was said first, and for nothing that was said last.
-        let asks = |unit: &Unit| unit.messages.clone().any(|message| self.asks(message));
+        let asks = |unit: &Unit| unit.messages.clone().any(|message| self.is_user_request(message));
         let last = self.units.iter().rposition(asks);
         let first = self.units.iter().position(wishes).filter(|_| first);
         let end = self.units.len().checked_sub(1);
-        let holds = [(first, Hold::First), (last, Hold::Last), (end, Hold::End)];
+        let holds = [(first, UnitHold::First), (last, UnitHold::Last), (end, UnitHold::End)];
         for (unit, hold) in holds {
             if let Some(unit) = unit.and_then(|at| self.units.get_mut(at))
-                && unit.hold == Hold::Free
+                && unit.hold == UnitHold::Free
             {
                 unit.hold = hold;
             }
@@ -94,64 +94,64 @@ impl<'s, 'a> Scene<'s, 'a> {
     }
 
     /// Whether a user says something in a message.
-    pub(super) fn is_wish(&self, message: usize) -> bool {
-        wish(self.transcript.draft(), message).is_some()
+    pub(super) fn is_user_input(&self, message: usize) -> bool {
+        user_part(self.transcript.draft(), message).is_some()
     }
 
     /// Whether a user asks for something: a wish that is no summary.
-    pub(super) fn asks(&self, message: usize) -> bool {
-        asks(self.transcript.draft(), message).is_some()
+    pub(super) fn is_user_request(&self, message: usize) -> bool {
+        user_request(self.transcript.draft(), message).is_some()
     }
 }
 
 /// How many tokens a history may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    most: u64,
+pub struct TokenLimits {
+    max_tokens: u64,
     goal: u64,
-    pace: Pace,
+    pace: CompactionPace,
 }
 
 /// Whether a history is shortened once, or over and over as it grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Pace {
+pub enum CompactionPace {
     /// What goes is decided by the whole history.
     #[default]
-    Once,
+    WholeHistory,
     /// What goes is decided as if the history had been shortened whenever it grew too long. Whoever
     /// gets the whole history each time (a gateway) then sends the same beginning each time, until
     /// it grows too long once more. Known to `budget` and `elide`; the others decide once.
-    Steady,
+    Incremental,
 }
 
-impl Limits {
+impl TokenLimits {
     /// Above `most` tokens something has to happen, and then it shrinks to `goal`: a lower mark
     /// makes compactions, and with them lost prompt caches, rarer. The goal is never above `most`.
-    pub fn new(most: u64, goal: u64) -> Limits {
-        Limits { most, goal: goal.min(most), pace: Pace::Once }
+    pub fn new(most: u64, goal: u64) -> TokenLimits {
+        TokenLimits { max_tokens: most, goal: goal.min(most), pace: CompactionPace::WholeHistory }
     }
 
     /// The same mark for both.
-    pub fn exactly(tokens: u64) -> Limits {
-        Limits::new(tokens, tokens)
+    pub fn exactly(tokens: u64) -> TokenLimits {
+        TokenLimits::new(tokens, tokens)
     }
 
     /// The limits of a model: above `threshold` of what its window leaves beside a reply something
     /// has to happen, and then two thirds of that are the goal.
-    pub fn of_window(window: u64, reserve: u64, threshold: Fraction) -> Limits {
+    pub fn of_window(window: u64, reserve: u64, threshold: HistoryFraction) -> TokenLimits {
         let most = threshold.of(window.saturating_sub(reserve));
-        Limits::new(most, most / 3 * 2)
+        TokenLimits::new(most, most / 3 * 2)
     }
 
     /// The same limits at another pace.
     #[must_use]
-    pub fn at(self, pace: Pace) -> Limits {
-        Limits { pace, ..self }
+    pub fn with_pace(self, pace: CompactionPace) -> TokenLimits {
+        TokenLimits { pace, ..self }
     }
 
     /// Above this something has to happen.
-    pub fn most(self) -> u64 {
-        self.most
+    pub fn max_tokens(self) -> u64 {
+        self.max_tokens
     }
 
     /// It shrinks to this.
@@ -160,54 +160,59 @@ impl Limits {
     }
 
     /// Once, or as it grows.
-    pub fn pace(self) -> Pace {
+    pub fn pace(self) -> CompactionPace {
         self.pace
     }
 
     /// Both marks lower by so much.
     #[must_use]
-    pub fn lower(self, by: u64) -> Limits {
-        let (most, goal) = (self.most.saturating_sub(by), self.goal.saturating_sub(by));
-        Limits { most, goal, ..self }
+    pub fn reduce_by(self, by: u64) -> TokenLimits {
+        let (most, goal) = (self.max_tokens.saturating_sub(by), self.goal.saturating_sub(by));
+        TokenLimits { max_tokens: most, goal, ..self }
     }
 }
 
 /// What shall go, what shall shrink. Nothing else changes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Plan {
+pub struct CompactionPlan {
     /// The units that go, in order.
-    pub gone: Vec<Gone>,
+    pub dropped: Vec<DroppedUnit>,
     /// The answers that shrink, in order.
-    pub shrunk: Vec<Shrunk>,
+    pub shrunk: Vec<ShrunkAnswer>,
     /// A summary takes the place of the first unit that goes.
     pub condense: bool,
     /// Where a cut was asked for and where it was made.
-    pub cut: Option<Cut>,
+    pub cut: Option<HistoryCut>,
     /// Tokens that are expected to be left.
     pub expected: u64,
 }
 
-impl Plan {
+impl CompactionPlan {
     /// Whether nothing shall happen.
     pub fn is_empty(&self) -> bool {
-        self.gone.is_empty() && self.shrunk.is_empty()
+        self.dropped.is_empty() && self.shrunk.is_empty()
     }
 
     /// Nothing shall happen.
-    pub(super) fn nothing(scene: &Scene<'_, '_>) -> Plan {
-        Plan { expected: scene.weights.total(), ..Plan::default() }
+    pub(super) fn unchanged(scene: &CompactionInput<'_, '_>) -> CompactionPlan {
+        CompactionPlan { expected: scene.weights.total(), ..CompactionPlan::default() }
     }
 
     /// A unit goes.
-    pub(super) fn drop(&mut self, scene: &Scene<'_, '_>, unit: &Unit, why: Why) {
+    pub(super) fn drop_unit(
+        &mut self,
+        scene: &CompactionInput<'_, '_>,
+        unit: &Unit,
+        why: DropReason,
+    ) {
         let tokens = scene.tokens(unit);
         self.expected = self.expected.saturating_sub(tokens);
-        self.gone.push(Gone { messages: unit.messages.clone(), tokens, why });
+        self.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason: why });
     }
 
     /// The first message that changes or goes: from there on a prompt cache is lost.
     pub fn first_change(&self) -> Option<usize> {
-        let gone = self.gone.first().map(|gone| gone.messages.start);
+        let gone = self.dropped.first().map(|gone| gone.messages.start);
         let shrunk = self.shrunk.first().map(|shrunk| shrunk.message);
         gone.into_iter().chain(shrunk).min()
     }
@@ -215,29 +220,29 @@ impl Plan {
 
 /// A unit that goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Gone {
+pub struct DroppedUnit {
     /// Its messages.
     pub messages: Range<usize>,
     /// Its tokens.
     pub tokens: u64,
     /// Why this one.
-    pub why: Why,
+    pub reason: DropReason,
 }
 
 /// Why a unit goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum DropReason {
     /// It was the oldest that could go.
     Oldest,
     /// A summary stands for it.
     Condensed,
     /// It mattered least.
-    Unimportant(Score),
+    Unimportant(UnitScore),
 }
 
 /// An answer that shrinks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shrunk {
+pub struct ShrunkAnswer {
     /// Index of its message.
     pub message: usize,
     /// Index of its part.
@@ -245,12 +250,12 @@ pub struct Shrunk {
     /// Its tokens.
     pub tokens: u64,
     /// What is left of it.
-    pub keep: Keep,
+    pub keep: AnswerRemainder,
 }
 
 /// What is left of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Keep {
+pub enum AnswerRemainder {
     /// All its text, without its images and files.
     Text,
     /// About so many tokens of its beginning and end.
@@ -261,37 +266,44 @@ pub enum Keep {
 
 /// A cut that was asked for, and the one that was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cut {
+pub struct HistoryCut {
     /// Asked for: everything before this message should go.
-    pub asked: usize,
+    pub requested: usize,
     /// Made: at the edge of a unit.
-    pub made: usize,
+    pub actual: usize,
 }
 
 /// Why a history cannot become as short as it should.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CannotShrink {
+pub struct ShrinkError {
     /// The heaviest thing that has to stay.
     pub messages: Range<usize>,
     /// Why it has to.
-    pub hold: Hold,
+    pub hold: UnitHold,
     /// What it needs, shrunk as far as it goes.
-    pub needs: u64,
+    pub needed: u64,
     /// What everything that has to stay needs.
-    pub least: u64,
+    pub total_needed: u64,
     /// What was allowed.
     pub budget: u64,
     /// What could be done all the same.
-    pub best: Box<Plan>,
+    pub best_plan: Box<CompactionPlan>,
 }
 
-impl std::fmt::Display for CannotShrink {
+impl std::fmt::Display for ShrinkError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let CannotShrink { messages, hold, needs, least, budget, best: _ } = self;
+        let ShrinkError {
+            messages,
+            hold,
+            needed: needs,
+            total_needed: least,
+            budget,
+            best_plan: _,
+        } = self;
         f.write_str("cannot shrink: ")?;
         let Some(last) = messages.clone().last() else {
             let what = match hold {
-                Hold::Summary => "the summary",
+                UnitHold::Summary => "the summary",
                 _ => "what stands around the messages",
             };
             return write!(
@@ -304,7 +316,7 @@ impl std::fmt::Display for CannotShrink {
             _ => format!("messages {}–{last}", messages.start),
         };
         let why = match hold {
-            Hold::Free => String::new(),
+            UnitHold::Free => String::new(),
             hold => format!(", {}", hold.name()),
         };
         if needs > budget {
@@ -320,4 +332,4 @@ impl std::fmt::Display for CannotShrink {
     }
 }
 
-impl std::error::Error for CannotShrink {}
+impl std::error::Error for ShrinkError {}

@@ -2,7 +2,7 @@
 
 /// Points and what they are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Score {
+pub struct UnitScore {
     reasons: u16,
     /// Points for being recent, 0 to [`Score::NEWEST`].
     pub recency: u8,
@@ -10,7 +10,7 @@ pub struct Score {
 
 /// Something that speaks for a unit, or against it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
+pub enum ScoreReason {
     /// The user said what must or must not be.
     Constraint,
     /// The user said something.
@@ -31,46 +31,46 @@ pub enum Reason {
     Superseded,
 }
 
-impl Reason {
+impl ScoreReason {
     /// Every reason.
-    pub const ALL: [Reason; 9] = [
-        Reason::Constraint,
-        Reason::User,
-        Reason::Decision,
-        Reason::Failure,
-        Reason::Change,
-        Reason::RecentFile,
-        Reason::Newest,
-        Reason::Repeated,
-        Reason::Superseded,
+    pub const ALL: [ScoreReason; 9] = [
+        ScoreReason::Constraint,
+        ScoreReason::User,
+        ScoreReason::Decision,
+        ScoreReason::Failure,
+        ScoreReason::Change,
+        ScoreReason::RecentFile,
+        ScoreReason::Newest,
+        ScoreReason::Repeated,
+        ScoreReason::Superseded,
     ];
 
     /// What it counts.
     pub fn points(self) -> u32 {
         match self {
-            Reason::Constraint => 50,
-            Reason::User => 40,
-            Reason::Decision => 25,
-            Reason::Failure => 20,
-            Reason::Change => 15,
-            Reason::RecentFile => 20,
-            Reason::Newest => 100,
-            Reason::Repeated | Reason::Superseded => 0,
+            ScoreReason::Constraint => 50,
+            ScoreReason::User => 40,
+            ScoreReason::Decision => 25,
+            ScoreReason::Failure => 20,
+            ScoreReason::Change => 15,
+            ScoreReason::RecentFile => 20,
+            ScoreReason::Newest => 100,
+            ScoreReason::Repeated | ScoreReason::Superseded => 0,
         }
     }
 
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
-            Reason::Constraint => "user constraint",
-            Reason::User => "user message",
-            Reason::Decision => "decision",
-            Reason::Failure => "unresolved failure",
-            Reason::Change => "changes something",
-            Reason::RecentFile => "recently touched file",
-            Reason::Newest => "among the newest",
-            Reason::Repeated => "same call made again later",
-            Reason::Superseded => "read or changed again since",
+            ScoreReason::Constraint => "user constraint",
+            ScoreReason::User => "user message",
+            ScoreReason::Decision => "decision",
+            ScoreReason::Failure => "unresolved failure",
+            ScoreReason::Change => "changes something",
+            ScoreReason::RecentFile => "recently touched file",
+            ScoreReason::Newest => "among the newest",
+            ScoreReason::Repeated => "same call made again later",
+            ScoreReason::Superseded => "read or changed again since",
         }
     }
 
@@ -79,31 +79,31 @@ impl Reason {
     }
 }
 
-impl Score {
+impl UnitScore {
     /// Points of the newest unit.
     pub const NEWEST: u8 = 30;
     /// More points than any unit can have.
-    pub(super) const MOST: usize = 512;
+    pub(super) const POINTS_LIMIT: usize = 512;
 
     /// Adds a reason.
-    pub(super) fn add(&mut self, reason: Reason) {
+    pub(super) fn add(&mut self, reason: ScoreReason) {
         self.reasons |= reason.bit();
     }
 
     /// Whether a reason counts.
-    pub fn has(self, reason: Reason) -> bool {
+    pub fn has(self, reason: ScoreReason) -> bool {
         self.reasons & reason.bit() != 0
     }
 
     /// The reasons.
-    pub fn reasons(self) -> impl Iterator<Item = Reason> {
-        Reason::ALL.into_iter().filter(move |&reason| self.has(reason))
+    pub fn reasons(self) -> impl Iterator<Item = ScoreReason> {
+        ScoreReason::ALL.into_iter().filter(move |&reason| self.has(reason))
     }
 
     /// What was done again is worth nothing, unless the user spoke in it.
     pub fn is_stale(self) -> bool {
-        let again = self.has(Reason::Repeated) || self.has(Reason::Superseded);
-        again && !self.has(Reason::User) && !self.has(Reason::Constraint)
+        let again = self.has(ScoreReason::Repeated) || self.has(ScoreReason::Superseded);
+        again && !self.has(ScoreReason::User) && !self.has(ScoreReason::Constraint)
     }
 
     /// All points together.
@@ -111,6 +111,6 @@ impl Score {
         if self.is_stale() {
             return 0;
         }
-        self.reasons().map(Reason::points).sum::<u32>() + u32::from(self.recency)
+        self.reasons().map(ScoreReason::points).sum::<u32>() + u32::from(self.recency)
     }
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, Facts, Layout, Marks, Message, Role},
-    pair::{Fate, Pairing},
+    draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, Role},
+    pairing::{CallPairing, ResultMatch},
     placeholder,
 };
 
@@ -16,12 +16,12 @@ pub struct Unit {
     /// Its messages.
     pub messages: Range<usize>,
     /// Why it has to stay, whatever a strategy says.
-    pub hold: Hold,
+    pub hold: UnitHold,
 }
 
 /// Whether a unit may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hold {
+pub enum UnitHold {
     /// It may.
     Free,
     /// Instructions at the beginning.
@@ -42,33 +42,33 @@ pub enum Hold {
     Summary,
 }
 
-impl Hold {
+impl UnitHold {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Hold::Free => "free",
-            Hold::Instructions => "instructions",
-            Hold::Open => "open calls",
-            Hold::Remote => "answers to the server",
-            Hold::Pinned => "pinned",
-            Hold::First => "first user message",
-            Hold::Last => "last user message",
-            Hold::End => "newest",
-            Hold::Summary => "summary",
+            UnitHold::Free => "free",
+            UnitHold::Instructions => "instructions",
+            UnitHold::Open => "open calls",
+            UnitHold::Remote => "answers to the server",
+            UnitHold::Pinned => "pinned",
+            UnitHold::First => "first user message",
+            UnitHold::Last => "last user message",
+            UnitHold::End => "newest",
+            UnitHold::Summary => "summary",
         }
     }
 }
 
 /// Cuts a paired history into units. They cover it, in order and without gaps.
-pub fn units(draft: &Draft<'_>, pairing: &Pairing) -> Vec<Unit> {
-    let inside = inside(draft, pairing);
+pub fn split_units(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<Unit> {
+    let inside = boundary_depths(draft, pairing);
     let mut units: Vec<Unit> = Vec::with_capacity(draft.messages.len());
     let mut depth = 0;
     for (at, change) in inside.iter().enumerate().take(draft.messages.len()) {
         depth += change;
         match units.last_mut().filter(|_| depth > 0) {
             Some(unit) => unit.messages.end = at + 1,
-            None => units.push(Unit { messages: at..at + 1, hold: Hold::Free }),
+            None => units.push(Unit { messages: at..at + 1, hold: UnitHold::Free }),
         }
     }
     for unit in units.iter_mut() {
@@ -76,9 +76,9 @@ pub fn units(draft: &Draft<'_>, pairing: &Pairing) -> Vec<Unit> {
         if !unit.messages.clone().all(system) {
             break;
         }
-        unit.hold = Hold::Instructions;
+        unit.hold = UnitHold::Instructions;
     }
-    hold_open(draft, pairing, &mut units);
+    hold_open_units(draft, pairing, &mut units);
     units
 }
 
@@ -90,7 +90,7 @@ pub fn unit_at(units: &[Unit], message: usize) -> Option<usize> {
 
 /// For each message the change of depth in front of it: where the sum is above zero, something
 /// reaches across the boundary before the message.
-fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
+fn boundary_depths(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<i32> {
     let mut inside = vec![0; draft.messages.len() + 1];
     let mut join = |one: usize, two: usize| {
         let (first, last) = (one.min(two), one.max(two));
@@ -104,22 +104,22 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
         join(run.start, run.end - 1);
     }
     for answer in &pairing.answers {
-        match answer.fate() {
-            Fate::Home(call)
-            | Fate::Split(call)
-            | Fate::Misplaced(call)
-            | Fate::Apart(call)
-            | Fate::Early(call)
-            | Fate::Duplicate(call) => {
+        match answer.result_match() {
+            ResultMatch::InPlace(call)
+            | ResultMatch::Split(call)
+            | ResultMatch::Misplaced(call)
+            | ResultMatch::Displaced(call)
+            | ResultMatch::Early(call)
+            | ResultMatch::Duplicate(call) => {
                 if let Some(call) = pairing.calls.get(call) {
                     join(call.message(), answer.message());
                 }
             }
-            Fate::Orphan => {}
+            ResultMatch::Orphan => {}
         }
     }
     // Outputs that are paired with nothing are the provider's own.
-    if draft.layout() == Layout::Items && draft.facts.any(Facts::SERVER) {
+    if draft.layout() == MessageLayout::Items && draft.features.intersects(DraftFeatures::SERVER) {
         let mut paired = pairing.answers.iter().map(|answer| answer.message()).peekable();
         for (at, message) in draft.messages.iter().enumerate() {
             if paired.next_if_eq(&at).is_none() && message.role == Role::Answer && at > 0 {
@@ -148,37 +148,39 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
             first.is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
         }
         // In formats of blocks, instructions in the middle belong to what they stand behind.
-        Role::System | Role::Developer => draft.layout() == Layout::Blocks,
+        Role::System | Role::Developer => draft.layout() == MessageLayout::Blocks,
         Role::Assistant | Role::Answer | Role::Unknown => false,
     }
 }
 
 /// Whether an item only names something that lies on the server.
 fn is_reference(draft: &Draft<'_>, at: usize) -> bool {
-    draft.messages.get(at).is_some_and(|message| message.marks.has(Marks::REFERENCE))
+    draft.messages.get(at).is_some_and(|message| message.flags.has(MessageFlags::REFERENCE))
 }
 
 /// Holds what somebody still waits for: open calls, answers whose call is out of sight, references
 /// to what lies on the server, and the provider's own summary of what came before.
-fn hold_open(draft: &Draft<'_>, pairing: &Pairing, units: &mut [Unit]) {
-    let made = |message: &Message| message.marks.has(Marks::COMPACTION);
+fn hold_open_units(draft: &Draft<'_>, pairing: &CallPairing, units: &mut [Unit]) {
+    let made = |message: &Message| message.flags.has(MessageFlags::COMPACTION);
     if let Some(unit) = draft.messages.iter().rposition(made).and_then(|at| unit_at(units, at)) {
-        units[unit].hold = Hold::Summary;
+        units[unit].hold = UnitHold::Summary;
     }
     for unit in units.iter_mut() {
         if unit.messages.clone().any(|at| is_reference(draft, at)) {
-            unit.hold = Hold::Remote;
+            unit.hold = UnitHold::Remote;
         }
     }
-    let mut hold = |message: usize, hold: Hold| {
+    let mut hold = |message: usize, hold: UnitHold| {
         if let Some(unit) = unit_at(units, message) {
             units[unit].hold = hold;
         }
     };
-    for answer in pairing.answers.iter().filter(|answer| answer.fate() == Fate::Orphan) {
-        hold(answer.message(), Hold::Remote);
+    for answer in
+        pairing.answers.iter().filter(|answer| answer.result_match() == ResultMatch::Orphan)
+    {
+        hold(answer.message(), UnitHold::Remote);
     }
     for call in pairing.calls.iter().filter(|call| call.answer().is_none()) {
-        hold(call.message(), Hold::Open);
+        hold(call.message(), UnitHold::Open);
     }
 }

@@ -6,12 +6,12 @@
 use std::ops::Range;
 
 /// Counts tokens. Whoever counts a draft asks it text by text.
-pub trait Counter {
+pub trait TokenCounter {
     /// Tokens of a text, as the model would read it (no JSON escapes).
-    fn text(&mut self, text: &str) -> u32;
+    fn count_text(&mut self, text: &str) -> u32;
 
     /// Tokens of an image, a file or a sound; `data` is what stands for it: base64, or an address.
-    fn media(&mut self, data: &str) -> u32;
+    fn count_media(&mut self, data: &str) -> u32;
 
     /// Whether it counts with the model's own vocabulary, or estimates.
     fn is_exact(&self) -> bool;
@@ -19,7 +19,7 @@ pub trait Counter {
 
 /// Tokens by message and by part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Weights {
+pub struct TokenWeights {
     /// Tokens of each message, its frame included.
     messages: Vec<u32>,
     /// Tokens of each part.
@@ -27,30 +27,30 @@ pub struct Weights {
     /// Tokens of media in each part; at most those of the part.
     media: Vec<u32>,
     /// Tokens in front of each message, and of all messages at the end.
-    before: Vec<u64>,
+    cumulative: Vec<u64>,
     /// Tokens of what stands around the list: instructions, tools.
-    pub around: u64,
+    pub overhead: u64,
     /// Whether they were counted with the model's own vocabulary.
     pub exact: bool,
 }
 
-impl Weights {
+impl TokenWeights {
     /// Starts without any message.
-    pub fn new(around: u64, exact: bool) -> Weights {
-        Weights { before: vec![0], around, exact, ..Weights::default() }
+    pub fn new(around: u64, exact: bool) -> TokenWeights {
+        TokenWeights { cumulative: vec![0], overhead: around, exact, ..TokenWeights::default() }
     }
 
     /// Adds a part of the message that is being counted.
-    pub fn part(&mut self, tokens: u32, media: u32) {
+    pub fn push_part(&mut self, tokens: u32, media: u32) {
         self.parts.push(tokens);
         self.media.push(media.min(tokens));
     }
 
     /// Ends a message: the tokens of its parts and its frame.
-    pub fn message(&mut self, tokens: u32) {
+    pub fn push_message(&mut self, tokens: u32) {
         self.messages.push(tokens);
-        let before = self.before.last().copied().unwrap_or(0);
-        self.before.push(before + u64::from(tokens));
+        let before = self.cumulative.last().copied().unwrap_or(0);
+        self.cumulative.push(before + u64::from(tokens));
     }
 
     /// Tokens of one message.
@@ -70,13 +70,15 @@ impl Weights {
 
     /// Tokens of a range of messages.
     pub fn of(&self, messages: Range<usize>) -> u64 {
-        let at = |index: usize| self.before.get(index).or(self.before.last()).copied().unwrap_or(0);
+        let at = |index: usize| {
+            self.cumulative.get(index).or(self.cumulative.last()).copied().unwrap_or(0)
+        };
         at(messages.end).saturating_sub(at(messages.start))
     }
 
     /// Tokens of everything.
     pub fn total(&self) -> u64 {
-        self.around + self.before.last().copied().unwrap_or(0)
+        self.overhead + self.cumulative.last().copied().unwrap_or(0)
     }
 
     /// How many messages were counted.

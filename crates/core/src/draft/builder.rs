@@ -1,229 +1,253 @@
 //! Builds a draft message by message and notes on the way what occurs.
 
 use super::{
-    Arguments, Body, Content, Draft, Facts, Kind, Layout, Marks, Message, Output, Part, Role, Text,
-    Wire,
+    AnswerShape, ArgumentsShape, ContentShape, Draft, DraftBody, DraftFeatures, Format, Message,
+    MessageFlags, MessageLayout, Part, PartKind, Role, TextShape,
 };
 use crate::span::Span;
 
 /// The one way to a [`Draft`], for dialects reading bytes and for repair looking at its own work.
 #[derive(Debug)]
-pub struct Builder<'a> {
+pub struct DraftBuilder<'a> {
     draft: Draft<'a>,
     first: u32,
-    calls: u32,
-    answers: bool,
-    others: bool,
-    call_seen: bool,
-    speaks: bool,
+    call_count: u32,
+    has_answers: bool,
+    has_other_parts: bool,
+    has_call: bool,
+    has_text: bool,
 }
 
 /// Most calls OpenAI takes in one message.
-const MANY: u32 = 128;
+const MAX_CALLS: u32 = 128;
 
-impl<'a> Builder<'a> {
+impl<'a> DraftBuilder<'a> {
     /// Starts an empty draft.
-    pub fn new(source: &'a str, wire: Wire) -> Builder<'a> {
+    pub fn new(source: &'a str, wire: Format) -> DraftBuilder<'a> {
         // A tool-heavy message is about a kilobyte. Asking for more than that at once beats
         // growing ten times, and memory that is never touched costs nothing.
-        Builder::sized(source, wire, source.len() / 400 + 8, source.len() / 300 + 8)
+        DraftBuilder::with_capacity(source, wire, source.len() / 400 + 8, source.len() / 300 + 8)
     }
 
     /// Starts a draft of a known size.
-    pub(crate) fn sized(source: &'a str, wire: Wire, messages: usize, parts: usize) -> Builder<'a> {
-        Builder {
+    pub(crate) fn with_capacity(
+        source: &'a str,
+        wire: Format,
+        messages: usize,
+        parts: usize,
+    ) -> DraftBuilder<'a> {
+        DraftBuilder {
             draft: Draft {
                 source,
-                wire,
-                body: Body::default(),
+                format: wire,
+                body: DraftBody::default(),
                 messages: Vec::with_capacity(messages),
                 parts: Vec::with_capacity(parts),
-                facts: Facts::ALWAYS,
+                features: DraftFeatures::ALWAYS,
             },
             first: 0,
-            calls: 0,
-            answers: false,
-            others: false,
-            call_seen: false,
-            speaks: false,
+            call_count: 0,
+            has_answers: false,
+            has_other_parts: false,
+            has_call: false,
+            has_text: false,
         }
     }
 
     /// What stands around the list; may be filled in at any time.
-    pub fn body(&mut self) -> &mut Body<'a> {
+    pub fn body_mut(&mut self) -> &mut DraftBody<'a> {
         &mut self.draft.body
     }
 
     /// Adds a part to the message that is being read.
-    pub fn part(&mut self, span: Span, kind: Kind<'a>) {
-        let facts = &mut self.draft.facts;
+    pub fn push_part(&mut self, span: Span, kind: PartKind<'a>) {
+        let facts = &mut self.draft.features;
         match &kind {
-            Kind::Text(text) => {
+            PartKind::Text(text) => {
                 match text {
-                    Text::Empty | Text::Blank | Text::Missing => facts.note(Facts::HOLLOW_TEXT),
-                    Text::Full | Text::Trailing | Text::Signature => {}
+                    TextShape::Empty | TextShape::Blank | TextShape::Missing => {
+                        facts.insert(DraftFeatures::EMPTY_TEXT)
+                    }
+                    TextShape::Full | TextShape::Trailing | TextShape::Signature => {}
                 }
-                if self.call_seen {
-                    facts.note(Facts::TEXT_AFTER_CALL);
+                if self.has_call {
+                    facts.insert(DraftFeatures::TEXT_AFTER_CALL);
                 }
-                self.others = true;
+                self.has_other_parts = true;
             }
-            Kind::Call(call) => {
-                self.calls += 1;
-                self.call_seen = true;
-                if call.arguments != Arguments::Good {
-                    facts.note(Facts::ODD_ARGUMENTS);
+            PartKind::Call(call) => {
+                self.call_count += 1;
+                self.has_call = true;
+                if call.arguments != ArgumentsShape::Valid {
+                    facts.insert(DraftFeatures::MALFORMED_ARGUMENTS);
                 }
                 if call.signed {
-                    facts.note(Facts::SIGNED_CALL);
+                    facts.insert(DraftFeatures::SIGNED_CALL);
                 }
                 if !call.typed {
-                    facts.note(Facts::UNTYPED_CALL);
+                    facts.insert(DraftFeatures::UNTYPED_CALL);
                 }
             }
-            Kind::Answer(answer) => {
-                if self.others {
-                    facts.note(Facts::ANSWER_AFTER_TEXT);
+            PartKind::Answer(answer) => {
+                if self.has_other_parts {
+                    facts.insert(DraftFeatures::ANSWER_AFTER_TEXT);
                 }
-                self.answers = true;
+                self.has_answers = true;
                 match answer.output {
-                    Output::Full => {}
-                    Output::Odd => facts.note(Facts::ODD_ANSWER),
-                    Output::Empty | Output::EmptyError | Output::Null | Output::Missing => {
-                        facts.note(Facts::HOLLOW_ANSWER);
+                    AnswerShape::Full => {}
+                    AnswerShape::Malformed => facts.insert(DraftFeatures::MALFORMED_ANSWER),
+                    AnswerShape::Empty
+                    | AnswerShape::EmptyError
+                    | AnswerShape::Null
+                    | AnswerShape::Missing => {
+                        facts.insert(DraftFeatures::EMPTY_ANSWER);
                     }
                 }
                 if answer.media {
-                    facts.note(Facts::MEDIA_ANSWER);
+                    facts.insert(DraftFeatures::MEDIA_ANSWER);
                 }
             }
-            Kind::Reasoning(_) => {
-                facts.note(Facts::REASONING);
-                self.others = true;
+            PartKind::Reasoning(_) => {
+                facts.insert(DraftFeatures::REASONING);
+                self.has_other_parts = true;
             }
-            Kind::ServerCall(_) | Kind::ServerAnswer(_) => {
-                facts.note(Facts::SERVER);
-                self.others = true;
+            PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => {
+                facts.insert(DraftFeatures::SERVER);
+                self.has_other_parts = true;
             }
-            Kind::Media | Kind::Other => self.others = true,
+            PartKind::Media | PartKind::Other => self.has_other_parts = true,
         }
-        self.speaks |= !matches!(kind, Kind::Reasoning(_));
-        if self.answers && self.others {
-            self.draft.facts.note(Facts::SHARED_ANSWERS);
+        self.has_text |= !matches!(kind, PartKind::Reasoning(_));
+        if self.has_answers && self.has_other_parts {
+            self.draft.features.insert(DraftFeatures::SHARED_ANSWERS);
         }
         self.draft.parts.push(Part { span, kind });
     }
 
     /// Ends the message that is being read.
-    pub fn message(&mut self, role: Role, span: Span, content: Content, marks: Marks) {
+    pub fn push_message(
+        &mut self,
+        role: Role,
+        span: Span,
+        content: ContentShape,
+        marks: MessageFlags,
+    ) {
         let last = u32::try_from(self.draft.parts.len()).unwrap_or(u32::MAX);
-        let message = Message { role, span, first: self.first, last, content, marks };
-        self.note(&message);
+        let message = Message { role, span, first: self.first, last, content, flags: marks };
+        self.note_features(&message);
         self.draft.messages.push(message);
         self.first = last;
-        self.rest();
+        self.reset_message();
     }
 
-    fn rest(&mut self) {
-        self.calls = 0;
-        self.answers = false;
-        self.others = false;
-        self.call_seen = false;
-        self.speaks = false;
+    fn reset_message(&mut self) {
+        self.call_count = 0;
+        self.has_answers = false;
+        self.has_other_parts = false;
+        self.has_call = false;
+        self.has_text = false;
     }
 
     /// Forgets everything behind so many messages: what was being read turned out to be none.
-    pub fn abandon(&mut self, messages: usize) {
+    pub fn truncate(&mut self, messages: usize) {
         self.draft.messages.truncate(messages);
         self.first = self.draft.messages.last().map_or(0, |message| message.last);
         self.draft.parts.truncate(self.first as usize);
-        self.rest();
+        self.reset_message();
     }
 
     /// The parts of the message that is being read.
-    pub fn open(&self) -> &[Part<'a>] {
+    pub fn open_parts(&self) -> &[Part<'a>] {
         self.draft.parts.get(self.first as usize..).unwrap_or(&[])
     }
 
     /// How many messages there are so far.
-    pub fn messages(&self) -> usize {
+    pub fn message_count(&self) -> usize {
         self.draft.messages.len()
     }
 
     /// The finished draft.
     pub fn finish(mut self) -> Draft<'a> {
         if !self.draft.body.surrogates.is_empty() {
-            self.draft.facts.note(Facts::SURROGATE);
+            self.draft.features.insert(DraftFeatures::SURROGATE);
         }
-        if !self.draft.body.flaws.is_empty() {
-            self.draft.facts.note(Facts::FLAWED);
+        if !self.draft.body.defects.is_empty() {
+            self.draft.features.insert(DraftFeatures::FILE_DEFECT);
         }
         self.draft
     }
 
-    fn note(&mut self, message: &Message) {
-        let layout = self.draft.wire.layout();
-        let (calls, answers) = (self.calls > 0, self.answers);
+    fn note_features(&mut self, message: &Message) {
+        let layout = self.draft.format.layout();
+        let (calls, answers) = (self.call_count > 0, self.has_answers);
         let previous = self.draft.messages.last();
-        let mut facts = Facts::default();
+        let mut facts = DraftFeatures::default();
         match message.role {
-            Role::Unknown => facts.note(Facts::UNKNOWN_ROLE),
-            Role::System | Role::Developer => facts.note(Facts::SYSTEM),
+            Role::Unknown => facts.insert(DraftFeatures::UNKNOWN_ROLE),
+            Role::System | Role::Developer => facts.insert(DraftFeatures::SYSTEM),
             // Only some know the legacy role of an answer.
-            Role::Neutral if layout == Layout::Chat => facts.note(Facts::UNKNOWN_ROLE),
+            Role::Neutral if layout == MessageLayout::Chat => {
+                facts.insert(DraftFeatures::UNKNOWN_ROLE)
+            }
             Role::User | Role::Assistant | Role::Answer | Role::Neutral => {}
         }
-        if layout == Layout::Chat && calls && message.content != Content::Text {
-            facts.note(Facts::NULL_BESIDE_CALLS);
+        if layout == MessageLayout::Chat && calls && message.content != ContentShape::Text {
+            facts.insert(DraftFeatures::NULL_BESIDE_CALLS);
         }
-        if layout == Layout::Items && message.first == message.last {
-            facts.note(Facts::HOLLOW_MESSAGE);
+        if layout == MessageLayout::Items && message.first == message.last {
+            facts.insert(DraftFeatures::EMPTY_CONTENT);
         }
-        if layout != Layout::Items && message.role != Role::Answer {
+        if layout != MessageLayout::Items && message.role != Role::Answer {
             // In a chat message reasoning is a field beside the content.
-            let empty =
-                if layout == Layout::Chat { !self.speaks } else { message.first == message.last };
-            if empty || !calls && !matches!(message.content, Content::Text | Content::List) {
-                facts.note(Facts::HOLLOW_MESSAGE);
+            let empty = if layout == MessageLayout::Chat {
+                !self.has_text
+            } else {
+                message.first == message.last
+            };
+            if empty
+                || !calls && !matches!(message.content, ContentShape::Text | ContentShape::List)
+            {
+                facts.insert(DraftFeatures::EMPTY_CONTENT);
             }
         }
-        if message.marks.has(Marks::EMPTY_CALLS) {
-            facts.note(Facts::EMPTY_CALLS);
+        if message.flags.has(MessageFlags::EMPTY_CALLS) {
+            facts.insert(DraftFeatures::EMPTY_CALLS);
         }
-        if message.marks.has(Marks::BAD_ITEM_ID) || message.marks.has(Marks::UNSTORED) {
-            facts.note(Facts::ITEM_ID);
+        if message.flags.has(MessageFlags::BAD_ITEM_ID) || message.flags.has(MessageFlags::UNSTORED)
+        {
+            facts.insert(DraftFeatures::ITEM_ID);
         }
-        if message.marks.has(Marks::STRAY_CALLS) {
-            facts.note(Facts::MISPLACED);
+        if message.flags.has(MessageFlags::STRAY_CALLS) {
+            facts.insert(DraftFeatures::MISPLACED);
         }
-        if layout != Layout::Items && calls && !message.role.is_assistant()
-            || layout == Layout::Blocks && answers && !message.role.is_user()
-            || layout == Layout::Blocks && message.role.is_user() && self.others
+        if layout != MessageLayout::Items && calls && !message.role.is_assistant()
+            || layout == MessageLayout::Blocks && answers && !message.role.is_user()
+            || layout == MessageLayout::Blocks && message.role.is_user() && self.has_other_parts
         {
             // The last case is common (user text); the rule itself looks closer.
-            if calls || answers && !message.role.is_user() || self.reasoning_here() {
-                facts.note(Facts::MISPLACED);
+            if calls || answers && !message.role.is_user() || self.has_reasoning() {
+                facts.insert(DraftFeatures::MISPLACED);
             }
         }
-        if self.calls > MANY {
-            facts.note(Facts::MANY_CALLS);
+        if self.call_count > MAX_CALLS {
+            facts.insert(DraftFeatures::MANY_CALLS);
         }
         if let Some(previous) = previous {
             let both_users = previous.role.is_user() && message.role.is_user();
             if both_users || previous.role.is_assistant() && message.role.is_assistant() {
-                facts.note(Facts::NEIGHBOURS);
+                facts.insert(DraftFeatures::SAME_SIDE_NEIGHBORS);
             }
             if message.role.is_user() && (previous.role == Role::Answer || both_users) {
-                facts.note(Facts::USER_AFTER_ANSWER);
+                facts.insert(DraftFeatures::USER_AFTER_ANSWER);
             }
         }
-        self.draft.facts.note(facts);
+        self.draft.features.insert(facts);
     }
 
-    fn reasoning_here(&self) -> bool {
-        self.draft.facts.any(Facts::REASONING)
+    fn has_reasoning(&self) -> bool {
+        self.draft.features.intersects(DraftFeatures::REASONING)
             && self.draft.parts[self.first as usize..]
                 .iter()
-                .any(|part| matches!(part.kind, Kind::Reasoning(_)))
+                .any(|part| matches!(part.kind, PartKind::Reasoning(_)))
     }
 }

@@ -2,34 +2,34 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Call, Kind};
+use super::{DraftAnswer, DraftCall, PartKind};
 
-impl<'a> Kind<'a> {
+impl<'a> PartKind<'a> {
     /// A call.
-    pub fn call(call: Call<'a>) -> Kind<'a> {
-        Kind::Call(Arc::new(call))
+    pub fn call(call: DraftCall<'a>) -> PartKind<'a> {
+        PartKind::Call(Arc::new(call))
     }
 
     /// An answer.
-    pub fn answer(answer: Answer<'a>) -> Kind<'a> {
-        Kind::Answer(Arc::new(answer))
+    pub fn answer(answer: DraftAnswer<'a>) -> PartKind<'a> {
+        PartKind::Answer(Arc::new(answer))
     }
 
     /// The id of a call or an answer.
     pub fn id(&self) -> Option<&str> {
         match self {
-            Kind::Call(call) => call.id.as_deref(),
-            Kind::Answer(answer) => answer.id.as_deref(),
-            Kind::ServerCall(_) | Kind::ServerAnswer(_) => self.server_id(),
-            Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
+            PartKind::Call(call) => call.id.as_deref(),
+            PartKind::Answer(answer) => answer.id.as_deref(),
+            PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => self.server_id(),
+            PartKind::Text(_) | PartKind::Media | PartKind::Reasoning(_) | PartKind::Other => None,
         }
     }
 
     /// The tool's name of a call or an answer.
     pub fn tool(&self) -> Option<&str> {
         match self {
-            Kind::Call(call) => call.name.as_deref(),
-            Kind::Answer(answer) => answer.tool(),
+            PartKind::Call(call) => call.name.as_deref(),
+            PartKind::Answer(answer) => answer.tool(),
             _ => None,
         }
     }
@@ -37,29 +37,31 @@ impl<'a> Kind<'a> {
     /// The id of a call or an answer of the provider itself.
     pub fn server_id(&self) -> Option<&str> {
         match self {
-            Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref().map(AsRef::as_ref),
+            PartKind::ServerCall(id) | PartKind::ServerAnswer(id) => {
+                id.as_deref().map(AsRef::as_ref)
+            }
             _ => None,
         }
     }
 
     /// The call, to be changed.
-    pub fn call_mut(&mut self) -> Option<&mut Call<'a>> {
+    pub fn call_mut(&mut self) -> Option<&mut DraftCall<'a>> {
         match self {
-            Kind::Call(call) => Some(Arc::make_mut(call)),
+            PartKind::Call(call) => Some(Arc::make_mut(call)),
             _ => None,
         }
     }
 
     /// The answer, to be changed.
-    pub fn answer_mut(&mut self) -> Option<&mut Answer<'a>> {
+    pub fn answer_mut(&mut self) -> Option<&mut DraftAnswer<'a>> {
         match self {
-            Kind::Answer(answer) => Some(Arc::make_mut(answer)),
+            PartKind::Answer(answer) => Some(Arc::make_mut(answer)),
             _ => None,
         }
     }
 }
 
-impl Answer<'_> {
+impl DraftAnswer<'_> {
     /// The tool's name, where the format carries one.
     pub fn tool(&self) -> Option<&str> {
         self.name.as_deref().map(AsRef::as_ref)
@@ -76,7 +78,7 @@ mod tests {
         // A document may consist of nothing but parts of a few bytes each.
         assert!(size_of::<Message>() <= 20);
         assert!(size_of::<Part<'_>>() <= 24);
-        assert!(size_of::<Answer<'_>>() <= 40);
-        assert!(size_of::<Call<'_>>() <= 40);
+        assert!(size_of::<DraftAnswer<'_>>() <= 40);
+        assert!(size_of::<DraftCall<'_>>() <= 40);
     }
 }

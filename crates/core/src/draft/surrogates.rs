@@ -10,7 +10,7 @@ pub fn lone_surrogates(raw: &str) -> impl Iterator<Item = Range<usize>> {
     std::iter::from_fn(move || {
         while let Some(escape) = bytes.get(at..)?.iter().position(|&byte| byte == b'\\') {
             let start = at + escape;
-            match (unit(bytes, start), unit(bytes, start + 6)) {
+            match (code_unit(bytes, start), code_unit(bytes, start + 6)) {
                 (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at = start + 12,
                 (Some(0xd800..=0xdfff), _) => {
                     at = start + 6;
@@ -25,7 +25,7 @@ pub fn lone_surrogates(raw: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The code unit of a `\u` escape.
-fn unit(bytes: &[u8], at: usize) -> Option<u32> {
+fn code_unit(bytes: &[u8], at: usize) -> Option<u32> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     digits.iter().try_fold(0, |unit, &byte| Some(unit * 16 + char::from(byte).to_digit(16)?))
 }

@@ -4,14 +4,14 @@
 //! of the format does, the command names a profile.
 
 /// One piece of advice in two languages.
-pub(super) struct Advice {
+pub(super) struct RuleAdvice {
     pub(super) en: &'static str,
     pub(super) zh: &'static str,
 }
 
 macro_rules! advice {
     ($($name:ident: $en:literal, $zh:literal;)*) => {
-        $(pub(super) const $name: Advice = Advice { en: $en, zh: $zh };)*
+        $(pub(super) const $name: RuleAdvice = RuleAdvice { en: $en, zh: $zh };)*
     };
 }
 

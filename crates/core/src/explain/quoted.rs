@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 
-use super::text::{Glyphs, Squeezed};
+use super::text::{DecodedChars, NormalizedText};
 
 /// Ids that are known by how they begin.
 const PREFIXES: &[&str] = &[
@@ -65,17 +65,17 @@ const WORDS: &[&str] = &[
 ];
 
 /// The ids that the text names, each once.
-pub(super) fn ids<'a>(text: &'a str, squeezed: &Squeezed) -> Vec<&'a str> {
+pub(super) fn quoted_ids<'a>(text: &'a str, squeezed: &NormalizedText) -> Vec<&'a str> {
     let mut found = Vec::new();
     for marker in MARKERS {
         let mut read_to = 0;
         for (_, end) in squeezed.places_of(marker) {
             if end >= read_to && !begins_inside_word(text, end) {
-                read_to = list(text, end, &mut found);
+                read_to = read_id_list(text, end, &mut found);
             }
         }
     }
-    let words = Tokens::new(text, 0, usize::MAX, |char| char != ':' && char != '.');
+    let words = QuotedTokens::new(text, 0, usize::MAX, |char| char != ':' && char != '.');
     found.extend(words.map(|token| token.text).filter(|token| has_known_prefix(token)));
     let mut seen = BTreeSet::new();
     found.retain(|id| seen.insert(*id));
@@ -83,10 +83,10 @@ pub(super) fn ids<'a>(text: &'a str, squeezed: &Squeezed) -> Vec<&'a str> {
 }
 
 /// Reads the ids behind a marker and says how far it came.
-fn list<'a>(text: &'a str, from: usize, found: &mut Vec<&'a str>) -> usize {
+fn read_id_list<'a>(text: &'a str, from: usize, found: &mut Vec<&'a str>) -> usize {
     let mut read_to = from;
     let mut expected = true;
-    for token in Tokens::new(text, from, 32, |_| true) {
+    for token in QuotedTokens::new(text, from, 32, |_| true) {
         read_to = token.end;
         if !(expected || token.after_comma) || !token.is_id() {
             break;
@@ -112,7 +112,7 @@ fn begins_inside_word(text: &str, at: usize) -> bool {
 }
 
 /// A run of characters that an id can have.
-struct Token<'a> {
+struct QuotedToken<'a> {
     text: &'a str,
     end: usize,
     after_comma: bool,
@@ -120,7 +120,7 @@ struct Token<'a> {
     ends_sentence: bool,
 }
 
-impl Token<'_> {
+impl QuotedToken<'_> {
     fn is_id(&self) -> bool {
         let mut letters = self.text.chars();
         letters.next();
@@ -133,17 +133,22 @@ impl Token<'_> {
 }
 
 /// The tokens of a text from a place on.
-struct Tokens<'a, F> {
+struct QuotedTokens<'a, F> {
     text: &'a str,
-    glyphs: Peekable<Glyphs<'a>>,
+    glyphs: Peekable<DecodedChars<'a>>,
     /// How many characters may stand before the next token.
-    patience: usize,
+    max_gap: usize,
     allowed: F,
 }
 
-impl<'a, F: Fn(char) -> bool> Tokens<'a, F> {
+impl<'a, F: Fn(char) -> bool> QuotedTokens<'a, F> {
     fn new(text: &'a str, at: usize, patience: usize, allowed: F) -> Self {
-        Tokens { text, glyphs: Glyphs::new(text, at).peekable(), patience, allowed }
+        QuotedTokens {
+            text,
+            glyphs: DecodedChars::new(text, at).peekable(),
+            max_gap: patience,
+            allowed,
+        }
     }
 
     fn belongs(&self, char: char, plain: bool) -> bool {
@@ -152,12 +157,12 @@ impl<'a, F: Fn(char) -> bool> Tokens<'a, F> {
     }
 }
 
-impl<'a, F: Fn(char) -> bool> Iterator for Tokens<'a, F> {
-    type Item = Token<'a>;
+impl<'a, F: Fn(char) -> bool> Iterator for QuotedTokens<'a, F> {
+    type Item = QuotedToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<QuotedToken<'a>> {
         let (mut after_comma, mut quoted) = (false, false);
-        for _ in 0..self.patience {
+        for _ in 0..self.max_gap {
             let first = self.glyphs.next()?;
             if !self.belongs(first.char, first.plain) {
                 after_comma |= first.char == ',';
@@ -175,7 +180,7 @@ impl<'a, F: Fn(char) -> bool> Iterator for Tokens<'a, F> {
             let run = self.text.get(start..end).unwrap_or_default();
             let text = run.trim_matches(['.', ':', '-', '|']);
             if !text.is_empty() {
-                return Some(Token {
+                return Some(QuotedToken {
                     text,
                     end,
                     after_comma,
@@ -189,7 +194,7 @@ impl<'a, F: Fn(char) -> bool> Iterator for Tokens<'a, F> {
 }
 
 /// The message that the text points at.
-pub(super) fn message_index(text: &str, squeezed: &Squeezed) -> Option<usize> {
+pub(super) fn message_index(text: &str, squeezed: &NormalizedText) -> Option<usize> {
     // A path into the request, then a sentence about a message.
     let path = |gap: &str| gap.contains(['.', '[', '/']) || gap.contains(',') && gap.contains('\'');
     let sentence = |gap: &str| !gap.is_empty() && gap.chars().all(char::is_whitespace);
@@ -205,7 +210,7 @@ pub(super) fn message_index(text: &str, squeezed: &Squeezed) -> Option<usize> {
 
 fn number_behind(
     text: &str,
-    squeezed: &Squeezed,
+    squeezed: &NormalizedText,
     words: &str,
     fits: &dyn Fn(&str) -> bool,
 ) -> Option<usize> {

@@ -9,28 +9,28 @@ mod ids;
 mod content;
 mod roles;
 
-use super::advice::{self, Advice};
+use super::advice::{self, RuleAdvice};
 
 /// Wordings that mean the same.
-pub(super) struct Group {
-    pub(super) verdict: Verdict,
-    pub(super) texts: &'static [Text],
+pub(super) struct WordingGroup {
+    pub(super) meaning: WordingMeaning,
+    pub(super) wordings: &'static [ProviderWording],
 }
 
 /// A provider and the fragments of one of its wordings.
-pub(super) type Text = (&'static str, &'static [&'static str]);
+pub(super) type ProviderWording = (&'static str, &'static [&'static str]);
 
 /// What a group of wordings means.
 #[derive(Clone, Copy)]
-pub(super) enum Verdict {
+pub(super) enum WordingMeaning {
     /// A rule of ours, and other rules that lead to the same text.
-    Rule { code: u16, also: &'static [u16], advice: &'static Advice },
+    Rule { code: u16, also: &'static [u16], advice: &'static RuleAdvice },
     /// Looks like one of ours but is about something else in the request.
-    Elsewhere,
+    UnrelatedError,
 }
 
 /// Everything we know.
-pub(super) const GROUPS: &[&[Group]] = &[
+pub(super) const GROUPS: &[&[WordingGroup]] = &[
     ELSEWHERE,
     reasoning::GROUPS,
     pairing::GROUPS,
@@ -43,16 +43,16 @@ pub(super) const GROUPS: &[&[Group]] = &[
 const fn rule(
     code: u16,
     also: &'static [u16],
-    advice: &'static Advice,
-    texts: &'static [Text],
-) -> Group {
-    Group { verdict: Verdict::Rule { code, also, advice }, texts }
+    advice: &'static RuleAdvice,
+    texts: &'static [ProviderWording],
+) -> WordingGroup {
+    WordingGroup { meaning: WordingMeaning::Rule { code, also, advice }, wordings: texts }
 }
 
 /// Declared tools, not calls; parts of messages.
-const ELSEWHERE: &[Group] = &[Group {
-    verdict: Verdict::Elsewhere,
-    texts: &[
+const ELSEWHERE: &[WordingGroup] = &[WordingGroup {
+    meaning: WordingMeaning::UnrelatedError,
+    wordings: &[
         ("openai", &["Invalid 'tools': array too long"]),
         ("openai", &["Invalid 'tools[", "].function.name'"]),
         ("anthropic", &["tools.", ".custom.name: String should match pattern"]),
@@ -61,7 +61,7 @@ const ELSEWHERE: &[Group] = &[Group {
 }];
 
 /// Providers that say only that something is wrong. Tried last.
-const OPAQUE: &[Group] = &[
+const OPAQUE: &[WordingGroup] = &[
     rule(
         401,
         &[101, 102, 103, 202, 301, 302, 402],

@@ -63,8 +63,8 @@ fn a_wrapping_does_not_change_the_provider_or_the_index() {
         let plain = explain(text);
         for (wrapping, wrapped) in wrappings(text) {
             let found = explain(&wrapped);
-            let key = |found: &Option<Explanation<'_>>| {
-                found.as_ref().map(|it| (it.provider, it.also, it.message_index))
+            let key = |found: &Option<ErrorExplanation<'_>>| {
+                found.as_ref().map(|it| (it.provider, it.other_codes, it.message_index))
             };
             assert_eq!(key(&found), key(&plain), "{wrapping}: {wrapped}");
         }
@@ -178,7 +178,7 @@ fn an_early_id_twice_is_in_one_turn() {
 #[test]
 fn every_advice_names_a_command_in_both_languages() {
     for group in table::GROUPS.iter().copied().flatten() {
-        let Verdict::Rule { code, advice, also } = group.verdict else { continue };
+        let WordingMeaning::Rule { code, advice, also } = group.meaning else { continue };
         for text in [advice.en, advice.zh] {
             assert!(text.contains("`foxwedge "), "FW{code}: {text}");
             assert!(text.contains(" FILE`"), "FW{code}: {text}");
@@ -191,13 +191,13 @@ fn every_advice_names_a_command_in_both_languages() {
 #[test]
 fn every_row_of_the_table_can_be_reached() {
     for group in table::GROUPS.iter().copied().flatten() {
-        for (provider, fragments) in group.texts {
+        for (provider, fragments) in group.wordings {
             let text = fragments.join(" … ").replace('#', "7");
-            let (_, found) = find(&Squeezed::new(&text)).expect("its own row");
-            let same = match group.verdict {
-                Verdict::Rule { code: 202, .. } => matches!(code(&text), 201 | 202),
-                Verdict::Rule { code: expected, .. } => code(&text) == expected,
-                Verdict::Elsewhere => code(&text) == 0,
+            let (_, found) = find_group(&NormalizedText::new(&text)).expect("its own row");
+            let same = match group.meaning {
+                WordingMeaning::Rule { code: 202, .. } => matches!(code(&text), 201 | 202),
+                WordingMeaning::Rule { code: expected, .. } => code(&text) == expected,
+                WordingMeaning::UnrelatedError => code(&text) == 0,
             };
             assert!(same, "{text} is taken by another rule: {}", code(&text));
             assert_eq!(found, *provider, "{text} is taken by another provider");

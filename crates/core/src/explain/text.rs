@@ -2,7 +2,7 @@
 
 /// One character as its author meant it, and where it stands in the text we were given.
 #[derive(Clone, Copy)]
-pub(super) struct Glyph {
+pub(super) struct DecodedChar {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) char: char,
@@ -12,15 +12,15 @@ pub(super) struct Glyph {
 
 /// The characters of a text, with backslash escapes and HTML entities read (however often they were escaped) and
 /// terminal colours left out.
-pub(super) struct Glyphs<'a> {
+pub(super) struct DecodedChars<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Glyphs<'a> {
+impl<'a> DecodedChars<'a> {
     /// Reads `text` from the byte `at` on; nothing, if that is not the beginning of a character.
     pub(super) fn new(text: &'a str, at: usize) -> Self {
-        Glyphs { text, at }
+        DecodedChars { text, at }
     }
 
     fn rest(&self) -> &'a str {
@@ -36,7 +36,7 @@ impl<'a> Glyphs<'a> {
     }
 
     /// Reads what stands behind a backslash; `None` if the backslash only quotes what follows.
-    fn escape(&mut self) -> Option<char> {
+    fn read_escape(&mut self) -> Option<char> {
         while self.skip("\\") {}
         if self.skip("n") || self.skip("r") || self.skip("t") {
             return Some(' ');
@@ -52,7 +52,7 @@ impl<'a> Glyphs<'a> {
     }
 
     /// Reads what stands behind an ampersand; a plain ampersand if it begins no entity.
-    fn entity(&mut self) -> char {
+    fn read_entity(&mut self) -> char {
         while self.skip("amp;") {}
         let end = self.rest().bytes().take(9).position(|byte| byte == b';');
         let Some(name) = end.and_then(|end| self.rest().get(..end)) else { return '&' };
@@ -74,7 +74,7 @@ impl<'a> Glyphs<'a> {
     }
 
     /// Passes over the rest of a terminal colour, behind its escape character.
-    fn colour(&mut self) {
+    fn skip_color(&mut self) {
         if self.skip("[") {
             let parameters =
                 self.rest().bytes().take_while(|byte| matches!(byte, b'0'..=b'?')).count();
@@ -86,27 +86,27 @@ impl<'a> Glyphs<'a> {
     }
 }
 
-impl Iterator for Glyphs<'_> {
-    type Item = Glyph;
+impl Iterator for DecodedChars<'_> {
+    type Item = DecodedChar;
 
-    fn next(&mut self) -> Option<Glyph> {
+    fn next(&mut self) -> Option<DecodedChar> {
         loop {
             let start = self.at;
             let char = self.rest().chars().next()?;
             self.at += char.len_utf8();
             let (char, plain) = match char {
-                '\\' => match self.escape() {
+                '\\' => match self.read_escape() {
                     Some(char) => (char, false),
                     None => continue,
                 },
-                '&' => (self.entity(), false),
+                '&' => (self.read_entity(), false),
                 '\u{1b}' => {
-                    self.colour();
+                    self.skip_color();
                     continue;
                 }
                 char => (char, true),
             };
-            return Some(Glyph { start, end: self.at, char, plain });
+            return Some(DecodedChar { start, end: self.at, char, plain });
         }
     }
 }
@@ -119,18 +119,18 @@ fn hexadecimal(digits: &str) -> Option<u32> {
 /// The letters and digits of a text in lower case, and where each of them stands.
 ///
 /// Quotes, white space, underscores and punctuation are gone: they are what log viewers, terminals and Markdown change.
-pub(super) struct Squeezed {
+pub(super) struct NormalizedText {
     letters: String,
     /// For each byte of `letters`: where its character begins and ends in the text.
     places: Vec<(usize, usize)>,
 }
 
-impl Squeezed {
+impl NormalizedText {
     pub(super) fn new(text: &str) -> Self {
         let mut squeezed =
-            Squeezed { letters: String::with_capacity(text.len()), places: Vec::new() };
-        for glyph in Glyphs::new(text, 0) {
-            push(&mut squeezed.letters, glyph.char);
+            NormalizedText { letters: String::with_capacity(text.len()), places: Vec::new() };
+        for glyph in DecodedChars::new(text, 0) {
+            push_normalized(&mut squeezed.letters, glyph.char);
             squeezed.places.resize(squeezed.letters.len(), (glyph.start, glyph.end));
         }
         squeezed
@@ -138,15 +138,15 @@ impl Squeezed {
 
     /// Whether all fragments occur, one behind the other; `#` in a fragment stands for a number.
     /// `buffer` is scratch space.
-    pub(super) fn holds(&self, fragments: &[&str], buffer: &mut String) -> bool {
+    pub(super) fn contains_all(&self, fragments: &[&str], buffer: &mut String) -> bool {
         let mut rest = self.letters.as_str();
         fragments.iter().all(|fragment| {
             buffer.clear();
             fragment.chars().for_each(|char| match char {
                 '#' => buffer.push('#'),
-                char => push(buffer, char),
+                char => push_normalized(buffer, char),
             });
-            match behind(rest, buffer) {
+            match after_fragment(rest, buffer) {
                 Some(behind) => {
                     rest = behind;
                     true
@@ -159,7 +159,7 @@ impl Squeezed {
     /// Where `words` begin and end in the text, each time they occur.
     pub(super) fn places_of(&self, words: &str) -> Vec<(usize, usize)> {
         let mut wanted = String::new();
-        words.chars().for_each(|char| push(&mut wanted, char));
+        words.chars().for_each(|char| push_normalized(&mut wanted, char));
         let place = |at: usize| self.places.get(at).copied().unwrap_or_default();
         let found = self.letters.match_indices(wanted.as_str());
         found.map(|(at, _)| (place(at).0, place(at + wanted.len().saturating_sub(1)).1)).collect()
@@ -167,7 +167,7 @@ impl Squeezed {
 }
 
 /// What stands behind the first place that a fragment fits.
-fn behind<'a>(letters: &'a str, fragment: &str) -> Option<&'a str> {
+fn after_fragment<'a>(letters: &'a str, fragment: &str) -> Option<&'a str> {
     let Some((head, tail)) = fragment.split_once('#') else {
         return letters.split_once(fragment).map(|(_, behind)| behind);
     };
@@ -187,7 +187,7 @@ fn after_number<'a>(letters: &'a str, tail: &str) -> Option<&'a str> {
     }
 }
 
-fn push(letters: &mut String, char: char) {
+fn push_normalized(letters: &mut String, char: char) {
     if char.is_alphanumeric() {
         letters.push(char.to_ascii_lowercase());
     }

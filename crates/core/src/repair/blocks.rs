@@ -1,78 +1,81 @@
 //! Moves answers that are blocks inside messages.
 
 use super::{
-    Piece, Slot,
-    pairs::{Decisions, Verdict, invented, quoted},
-    work::Work,
+    RepairedMessage, RepairedPart,
+    pairs::{AnswerAction, PairingDecisions, placeholder_part, quoted_part},
+    state::RepairState,
 };
 use crate::{
-    draft::{Content, Draft, Role},
-    pair::{Pairing, call_at},
+    draft::{ContentShape, Draft, Role},
+    pairing::{CallPairing, call_at},
 };
 
 /// Puts every answer where it was decided: behind its turn, in one user message.
-pub(super) fn relocate<'a>(
-    work: &mut Work<'_, 'a>,
+pub(super) fn move_answers<'a>(
+    work: &mut RepairState<'_, 'a>,
     draft: &Draft<'a>,
-    pairing: &Pairing,
-    decisions: &Decisions,
+    pairing: &CallPairing,
+    decisions: &PairingDecisions,
 ) {
     // What the calls of each turn receive: (call, answer).
-    let mut receives: Vec<(usize, Piece<'a>)> = Vec::new();
+    let mut receives: Vec<(usize, RepairedPart<'a>)> = Vec::new();
     // Quotes of answers that stood in an assistant message go behind its run.
-    let mut quotes: Vec<(usize, Piece<'a>)> = Vec::new();
-    let mut emptied = vec![false; work.slots.len()];
+    let mut quotes: Vec<(usize, RepairedPart<'a>)> = Vec::new();
+    let mut emptied = vec![false; work.messages.len()];
     // The homes that receive something, and the messages that give something away, are opened.
-    let mut opened = vec![false; work.slots.len()];
-    for (answer, verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
-        if *verdict != Verdict::Stay {
+    let mut opened = vec![false; work.messages.len()];
+    for (answer, verdict) in pairing.answers.iter().zip(&decisions.actions) {
+        if *verdict != AnswerAction::Stay {
             opened[answer.message()] = true;
         }
-        if let Verdict::Move(call) = verdict {
-            opened[home_of(pairing, *call).unwrap_or(answer.message())] = true;
+        if let AnswerAction::Move(call) = verdict {
+            opened[find_home(pairing, *call).unwrap_or(answer.message())] = true;
         }
     }
-    for &call in &decisions.invent {
-        if let Some(home) = home_of(pairing, call) {
+    for &call in &decisions.placeholders {
+        if let Some(home) = find_home(pairing, call) {
             opened[home] = true;
         }
     }
     for answer in pairing.answers.iter().filter(|answer| opened[answer.message()]) {
-        work.open(answer.message());
+        work.load_message(answer.message());
     }
     drop(opened);
-    take(work, draft, pairing, decisions, &mut receives, &mut quotes, &mut emptied);
-    for &call in &decisions.invent {
+    take_answers(work, draft, pairing, decisions, &mut receives, &mut quotes, &mut emptied);
+    for &call in &decisions.placeholders {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part()) {
-            receives.push((call, invented(work, outline)));
+            receives.push((call, placeholder_part(work, outline)));
         }
     }
     // New user messages: (index of the slot they follow, slot).
-    let mut fresh: Vec<(usize, Slot<'a>)> = Vec::new();
+    let mut fresh: Vec<(usize, RepairedMessage<'a>)> = Vec::new();
     // Calls are numbered in the order of their turns.
     if !receives.is_sorted_by_key(|(call, _)| *call) {
         receives.sort_by_key(|(call, _)| *call);
     }
     let mut receives = receives.into_iter().peekable();
     while let Some(&(call, _)) = receives.peek() {
-        let turn = &pairing.groups[pairing.calls[call].group()];
+        let turn = &pairing.turns[pairing.calls[call].turn()];
         let own = std::iter::from_fn(|| receives.next_if(|(call, _)| turn.calls().contains(call)));
         if turn.home().is_empty() {
-            let mut pieces: Vec<Piece<'a>> = own.map(|(_, piece)| piece).collect();
+            let mut pieces: Vec<RepairedPart<'a>> = own.map(|(_, piece)| piece).collect();
             pieces.shrink_to_fit();
-            fresh.push((turn.messages().end - 1, Slot::new(Role::User, Content::List, pieces)));
+            fresh.push((
+                turn.messages().end - 1,
+                RepairedMessage::new(Role::User, ContentShape::List, pieces),
+            ));
         } else {
             let home = turn.home().start;
-            let known = staying(pairing, decisions, home);
-            receive(work.open(home), known, own);
+            let known = staying_calls(pairing, decisions, home);
+            insert_answers(work.load_message(home), known, own);
             emptied[home] = false;
         }
     }
     let mut opening = Vec::new();
     for (at, piece) in quotes {
         if let Some(turn) = decisions.running.filter(|&turn| at >= turn) {
-            let slot = Slot::new(Role::User, Content::List, vec![piece]);
+            let slot = RepairedMessage::new(Role::User, ContentShape::List, vec![piece]);
             match turn.checked_sub(1) {
                 Some(before) => fresh.push((before, slot)),
                 None => opening.push(slot),
@@ -81,43 +84,46 @@ pub(super) fn relocate<'a>(
         }
         let run = draft.messages[at..].iter().take_while(|m| m.role.is_assistant()).count();
         let next = at + run;
-        match work.slots.get(next).filter(|slot| slot.role.is_user()) {
+        match work.messages.get(next).filter(|slot| slot.role.is_user()) {
             Some(_) => {
                 // It was said before what the user says there.
-                let slot = work.touch(next);
-                let answers = slot.pieces.iter().take_while(|piece| piece.is_answer()).count();
-                slot.pieces.insert(answers, piece);
+                let slot = work.edit_message(next);
+                let answers = slot.parts.iter().take_while(|piece| piece.is_answer()).count();
+                slot.parts.insert(answers, piece);
                 emptied[next] = false;
             }
-            None => fresh.push((next - 1, Slot::new(Role::User, Content::List, vec![piece]))),
+            None => fresh.push((
+                next - 1,
+                RepairedMessage::new(Role::User, ContentShape::List, vec![piece]),
+            )),
         }
     }
-    insert(work, opening, fresh, &emptied);
+    insert_messages(work, opening, fresh, &emptied);
 }
 
 /// The message the answer of a call belongs into.
-fn home_of(pairing: &Pairing, call: usize) -> Option<usize> {
-    let home = &pairing.groups[pairing.calls[call].group()].home();
+fn find_home(pairing: &CallPairing, call: usize) -> Option<usize> {
+    let home = &pairing.turns[pairing.calls[call].turn()].home();
     (!home.is_empty()).then_some(home.start)
 }
 
 /// Takes moved, quoted and removed answers out of their messages.
-fn take<'a>(
-    work: &mut Work<'_, 'a>,
+fn take_answers<'a>(
+    work: &mut RepairState<'_, 'a>,
     draft: &Draft<'a>,
-    pairing: &Pairing,
-    decisions: &Decisions,
-    receives: &mut Vec<(usize, Piece<'a>)>,
-    quotes: &mut Vec<(usize, Piece<'a>)>,
+    pairing: &CallPairing,
+    decisions: &PairingDecisions,
+    receives: &mut Vec<(usize, RepairedPart<'a>)>,
+    quotes: &mut Vec<(usize, RepairedPart<'a>)>,
     emptied: &mut [bool],
 ) {
-    let decided = pairing.answers.iter().zip(&decisions.verdicts);
-    let moving: Vec<_> = decided.filter(|(_, verdict)| **verdict != Verdict::Stay).collect();
+    let decided = pairing.answers.iter().zip(&decisions.actions);
+    let moving: Vec<_> = decided.filter(|(_, verdict)| **verdict != AnswerAction::Stay).collect();
     for of_message in moving.chunk_by(|one, other| one.0.message() == other.0.message()) {
         let at = of_message[0].0.message();
         let first = draft.messages[at].first as usize;
-        let old = std::mem::take(&mut work.slots[at].pieces);
-        let assistant = work.slots[at].role.is_assistant();
+        let old = std::mem::take(&mut work.messages[at].parts);
+        let assistant = work.messages[at].role.is_assistant();
         let mut kept = Vec::with_capacity(old.len());
         let mut next = of_message.iter().peekable();
         for (index, piece) in old.into_iter().enumerate() {
@@ -128,31 +134,33 @@ fn take<'a>(
                 continue;
             };
             match verdict {
-                Verdict::Stay => kept.push(piece),
-                Verdict::Remove => {}
-                Verdict::Move(call) => receives.push((*call, piece)),
-                Verdict::Quote if assistant || decisions.running.is_some_and(|turn| at >= turn) => {
-                    quotes.push((at, quoted(work, piece, answer.fate())));
+                AnswerAction::Stay => kept.push(piece),
+                AnswerAction::Remove => {}
+                AnswerAction::Move(call) => receives.push((*call, piece)),
+                AnswerAction::Quote
+                    if assistant || decisions.running.is_some_and(|turn| at >= turn) =>
+                {
+                    quotes.push((at, quoted_part(work, piece, answer.result_match())));
                 }
-                Verdict::Quote => kept.push(quoted(work, piece, answer.fate())),
+                AnswerAction::Quote => kept.push(quoted_part(work, piece, answer.result_match())),
             }
         }
-        let slot = &mut work.slots[at];
+        let slot = &mut work.messages[at];
         kept.shrink_to_fit();
-        slot.pieces = kept;
+        slot.parts = kept;
         slot.touched = true;
-        emptied[at] = slot.pieces.is_empty();
+        emptied[at] = slot.parts.is_empty();
     }
 }
 
 /// Puts answers into their home, between the ones that are there, in the order of the calls. What
 /// is there keeps its order; answers come first where others have to be.
-fn receive<'a>(
-    slot: &mut Slot<'a>,
+fn insert_answers<'a>(
+    slot: &mut RepairedMessage<'a>,
     mut known: impl Iterator<Item = usize>,
-    received: impl Iterator<Item = (usize, Piece<'a>)>,
+    received: impl Iterator<Item = (usize, RepairedPart<'a>)>,
 ) {
-    let there = std::mem::take(&mut slot.pieces);
+    let there = std::mem::take(&mut slot.parts);
     let mut left = there.iter().filter(|piece| piece.is_answer()).count();
     let mut received = received.peekable();
     let mut pieces = Vec::with_capacity(there.len() + 1);
@@ -169,39 +177,39 @@ fn receive<'a>(
     }
     pieces.extend(received.map(|(_, piece)| piece));
     pieces.shrink_to_fit();
-    slot.pieces = pieces;
+    slot.parts = pieces;
     slot.touched = true;
 }
 
 /// The calls of the answers that stay in a message, in order.
-fn staying(
-    pairing: &Pairing,
-    decisions: &Decisions,
+fn staying_calls(
+    pairing: &CallPairing,
+    decisions: &PairingDecisions,
     message: usize,
 ) -> impl Iterator<Item = usize> {
     let first = pairing.answers.partition_point(|answer| answer.message() < message);
-    let here = pairing.answers.iter().zip(&decisions.verdicts).skip(first);
+    let here = pairing.answers.iter().zip(&decisions.actions).skip(first);
     here.take_while(move |(answer, _)| answer.message() == message)
-        .filter(|(_, verdict)| **verdict == Verdict::Stay)
-        .map(|(answer, _)| answer.fate().call().unwrap_or(usize::MAX))
+        .filter(|(_, verdict)| **verdict == AnswerAction::Stay)
+        .map(|(answer, _)| answer.result_match().call().unwrap_or(usize::MAX))
 }
 
 /// Inserts new slots behind the ones they follow, and leaves out those that are empty now.
-fn insert<'a>(
-    work: &mut Work<'_, 'a>,
-    opening: Vec<Slot<'a>>,
-    mut fresh: Vec<(usize, Slot<'a>)>,
+fn insert_messages<'a>(
+    work: &mut RepairState<'_, 'a>,
+    opening: Vec<RepairedMessage<'a>>,
+    mut fresh: Vec<(usize, RepairedMessage<'a>)>,
     emptied: &[bool],
 ) {
     fresh.sort_by_key(|(at, _)| *at);
     let mut fresh = fresh.into_iter().peekable();
-    let old = std::mem::replace(&mut work.slots, opening);
+    let old = std::mem::replace(&mut work.messages, opening);
     for (at, slot) in old.into_iter().enumerate() {
         if !emptied.get(at).copied().unwrap_or(false) {
-            work.slots.push(slot);
+            work.messages.push(slot);
         }
         while let Some((_, slot)) = fresh.next_if(|(after, _)| *after == at) {
-            work.slots.push(slot);
+            work.messages.push(slot);
         }
     }
 }

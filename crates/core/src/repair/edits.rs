@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use super::Edit;
-use crate::report::{EditCounts, ListBudget, shorten, weight};
+use crate::report::{EditCounts, ListBudget, id_bytes, truncate_entry};
 
 /// Steps of a repair, in order. As a slice it holds the first steps of each rule; `len` and
 /// `counts` know all of them.
@@ -50,8 +50,8 @@ impl EditLog {
         if !self.budget.has_room(before) {
             return;
         }
-        shorten(&mut edit.note, &mut edit.ids);
-        if self.budget.takes(before == 0, edit.note.len() + weight(&edit.ids)) {
+        truncate_entry(&mut edit.note, &mut edit.ids);
+        if self.budget.takes(before == 0, edit.note.len() + id_bytes(&edit.ids)) {
             self.listed.push(edit);
         }
     }

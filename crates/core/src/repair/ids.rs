@@ -8,38 +8,38 @@ use std::{
     sync::Arc,
 };
 
-use super::work::Work;
+use super::state::RepairState;
 use crate::{
-    check::shown,
-    draft::{Draft, Family, Kind, OptionalText, Wire},
-    pair::{Pairing, call_at},
+    check::display_id,
+    draft::{CallFamily, Draft, Format, OptionalText, PartKind},
+    pairing::{CallPairing, call_at},
     profile::{IdRule, may_take_any_id},
     report::Strategy,
     rules::RuleSet,
 };
 
 /// Renames what FW201, FW202, FW203 and FW204 object to.
-pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
-    let (twice, reused) = (work.wants(201), work.wants(202));
-    let missing = work.wants(204) && work.input.wire != Wire::Gemini;
-    let (draft, pairing) = work.paired();
-    let unsure = may_take_any_id(work.question.profile, &draft);
-    let illegal = work.wants(203) && (work.policy().bold || !unsure);
-    let rule = work.question.profile.ids();
-    let mut book = Book::new(work.input.wire, rule);
-    let mut in_history: HashMap<(Family, &str), usize> = HashMap::new();
+pub(super) fn rename_ids(work: &mut RepairState<'_, '_>, _: RuleSet) {
+    let (twice, reused) = (work.is_enabled(201), work.is_enabled(202));
+    let missing = work.is_enabled(204) && work.input.format != Format::Gemini;
+    let (draft, pairing) = work.draft_with_pairing();
+    let unsure = may_take_any_id(work.options.profile, &draft);
+    let illegal = work.is_enabled(203) && (work.policy().allow_unsafe || !unsure);
+    let rule = work.options.profile.id_rule();
+    let mut book = IdAssigner::new(work.input.format, rule);
+    let mut in_history: HashMap<(CallFamily, &str), usize> = HashMap::new();
     // Calls with their new ids; with none where the answer takes that of its call.
     let mut renamed: Vec<(usize, u16, Option<Arc<str>>)> = Vec::new();
-    for group in &pairing.groups {
-        let mut in_turn: HashMap<(Family, &str), usize> = HashMap::new();
+    for group in &pairing.turns {
+        let mut in_turn: HashMap<(CallFamily, &str), usize> = HashMap::new();
         for index in group.calls() {
             let Some(call) = call_at(&draft, pairing.calls[index].part()) else { continue };
             // Where an id may stand once in a history, no other family may have it either.
-            let family = if reused { Family::Function } else { call.family };
+            let family = if reused { CallFamily::Function } else { call.family };
             let Some(old) = call.id.as_deref() else {
                 if missing {
                     let name = call.name.as_deref().unwrap_or("");
-                    let id = book.mint(family, &format!("missing {index} {name}"));
+                    let id = book.create_id(family, &format!("missing {index} {name}"));
                     renamed.push((index, 204, Some(id)));
                 }
                 continue;
@@ -71,7 +71,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     }
     if missing {
         let done: HashSet<usize> = renamed.iter().map(|(index, ..)| *index).collect();
-        for index in nameless_answers(&draft, &pairing) {
+        for index in answers_without_id(&draft, &pairing) {
             let call = call_at(&draft, pairing.calls[index].part());
             if call.is_some_and(|call| call.id.is_some()) && !done.contains(&index) {
                 renamed.push((index, 204, None));
@@ -85,7 +85,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
         let own = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
         let Some(id) = new.as_deref().or(own).map(str::to_owned) else { continue };
         let shared = OptionalText::from(id.clone());
-        set(
+        set_id(
             work,
             call.message(),
             call.part() - draft.messages[call.message()].first as usize,
@@ -94,11 +94,11 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
         let answer = call.answer().map(|answer| pairing.answers[answer]);
         // Where ids may be missing, one that is missing stays so.
         let named = |part: usize| match &draft.parts[part].kind {
-            Kind::Answer(answer) => answer.id.is_some(),
+            PartKind::Answer(answer) => answer.id.is_some(),
             _ => false,
         };
         if let Some(answer) = answer.filter(|answer| missing || named(answer.part())) {
-            set(
+            set_id(
                 work,
                 answer.message(),
                 answer.part() - draft.messages[answer.message()].first as usize,
@@ -107,8 +107,10 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
         }
         let old = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
         let note = match old {
-            Some(old) if old == id => format!("the answer to {} takes its id", shown(Some(old))),
-            Some(old) => format!("id {} becomes `{id}` on call and answer", shown(Some(old))),
+            Some(old) if old == id => {
+                format!("the answer to {} takes its id", display_id(Some(old)))
+            }
+            Some(old) => format!("id {} becomes `{id}` on call and answer", display_id(Some(old))),
             None => format!("the missing id becomes `{id}` on call and answer"),
         };
         let ids = old
@@ -117,23 +119,23 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
             .into_iter()
             .chain([id.clone()])
             .collect();
-        work.note(code, Strategy::Rename, call.message(), ids, note);
+        work.note_edit(code, Strategy::Rename, call.message(), ids, note);
     }
 }
 
 /// Calls with an id whose answer has none.
-fn nameless_answers(draft: &Draft<'_>, pairing: &Pairing) -> Vec<usize> {
+fn answers_without_id(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<usize> {
     let answers = pairing.answers.iter();
     let nameless = answers.filter(|answer| match &draft.parts[answer.part()].kind {
-        Kind::Answer(outline) => outline.id.is_none(),
+        PartKind::Answer(outline) => outline.id.is_none(),
         _ => false,
     });
-    nameless.filter_map(|answer| answer.fate().call()).collect()
+    nameless.filter_map(|answer| answer.result_match().call()).collect()
 }
 
-fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &OptionalText<'static>) {
-    let slot = work.touch(slot);
-    let Some(piece) = slot.pieces.get_mut(piece) else { return };
+fn set_id(work: &mut RepairState<'_, '_>, slot: usize, piece: usize, id: &OptionalText<'static>) {
+    let slot = work.edit_message(slot);
+    let Some(piece) = slot.parts.get_mut(piece) else { return };
     if let Some(call) = piece.part.kind.call_mut() {
         call.id = id.clone();
     } else if let Some(answer) = piece.part.kind.answer_mut() {
@@ -145,53 +147,59 @@ fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &OptionalText<'st
 }
 
 /// Which ids were given out. Those that stay are not copied, those that are new are kept once.
-struct Book<'d> {
-    wire: Wire,
+struct IdAssigner<'d> {
+    format: Format,
     rule: IdRule,
-    kept: HashSet<(Family, &'d str)>,
-    minted: HashSet<(Family, Arc<str>)>,
-    given: HashMap<(Family, &'d str, usize), Arc<str>>,
+    kept_ids: HashSet<(CallFamily, &'d str)>,
+    new_ids: HashSet<(CallFamily, Arc<str>)>,
+    assigned: HashMap<(CallFamily, &'d str, usize), Arc<str>>,
 }
 
-impl<'d> Book<'d> {
-    fn new(wire: Wire, rule: IdRule) -> Book<'d> {
-        Book { wire, rule, kept: HashSet::new(), minted: HashSet::new(), given: HashMap::new() }
+impl<'d> IdAssigner<'d> {
+    fn new(wire: Format, rule: IdRule) -> IdAssigner<'d> {
+        IdAssigner {
+            format: wire,
+            rule,
+            kept_ids: HashSet::new(),
+            new_ids: HashSet::new(),
+            assigned: HashMap::new(),
+        }
     }
 
     /// The new id for an occurrence of an old one; none where the old one may stay. `again` says
     /// whether the same occurrence may be asked for once more.
     fn assign(
         &mut self,
-        (family, old): (Family, &'d str),
+        (family, old): (CallFamily, &'d str),
         occurrence: usize,
         legal: bool,
         again: bool,
     ) -> Option<Arc<str>> {
         let first = legal && occurrence == 0;
-        if first && self.kept.contains(&(family, old)) {
+        if first && self.kept_ids.contains(&(family, old)) {
             return None;
         }
-        if let Some(given) = self.given.get(&(family, old, occurrence)) {
+        if let Some(given) = self.assigned.get(&(family, old, occurrence)) {
             return Some(given.clone());
         }
-        let taken = !self.minted.is_empty() && self.minted.contains(&(family, Arc::from(old)));
+        let taken = !self.new_ids.is_empty() && self.new_ids.contains(&(family, Arc::from(old)));
         if first && !taken {
-            self.kept.insert((family, old));
+            self.kept_ids.insert((family, old));
             return None;
         }
-        let new = self.mint(family, &format!("again {occurrence} {old}"));
+        let new = self.create_id(family, &format!("again {occurrence} {old}"));
         if again {
-            self.given.insert((family, old, occurrence), new.clone());
+            self.assigned.insert((family, old, occurrence), new.clone());
         }
         Some(new)
     }
 
     /// A fresh id, computed from `seed`.
-    fn mint(&mut self, family: Family, seed: &str) -> Arc<str> {
+    fn create_id(&mut self, family: CallFamily, seed: &str) -> Arc<str> {
         for salt in 0_u32.. {
-            let id: Arc<str> = spell(self.wire, self.rule, hash(seed, salt)).into();
-            let free = !self.kept.contains(&(family, &*id));
-            if free && self.minted.insert((family, id.clone())) {
+            let id: Arc<str> = format_id(self.format, self.rule, hash(seed, salt)).into();
+            let free = !self.kept_ids.contains(&(family, &*id));
+            if free && self.new_ids.insert((family, id.clone())) {
                 return id;
             }
         }
@@ -200,20 +208,20 @@ impl<'d> Book<'d> {
 }
 
 /// An id that a rule allows, computed from a seed alone: the same on every machine, for ever.
-pub fn fresh_id(wire: Wire, rule: IdRule, seed: &str) -> String {
-    spell(wire, rule, hash(seed, 0))
+pub fn fresh_id(wire: Format, rule: IdRule, seed: &str) -> String {
+    format_id(wire, rule, hash(seed, 0))
 }
 
 /// Spells a number as an id the rule allows.
-fn spell(wire: Wire, rule: IdRule, mut number: u128) -> String {
+fn format_id(wire: Format, rule: IdRule, mut number: u128) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let (prefix, length) = if rule.most == 9 {
+    let (prefix, length) = if rule.max_length == 9 {
         ("", 9)
     } else {
         match wire {
-            Wire::Anthropic => ("toolu_", 22),
-            Wire::Bedrock => ("tooluse_", 22),
-            Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => ("call_", 22),
+            Format::Anthropic => ("toolu_", 22),
+            Format::Bedrock => ("tooluse_", 22),
+            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => ("call_", 22),
         }
     };
     let mut id = prefix.to_owned();
@@ -245,9 +253,9 @@ mod tests {
 
     #[test]
     fn nine_character_ids_of_similar_ids_differ() {
-        let rule = IdRule { least: 9, most: 9, extra: Some("") };
-        let mut book = Book::new(Wire::OpenaiChat, rule);
-        let mut new = |old| book.assign((Family::Function, old), 0, false, true);
+        let rule = IdRule { min_length: 9, max_length: 9, extra_chars: Some("") };
+        let mut book = IdAssigner::new(Format::OpenaiChat, rule);
+        let mut new = |old| book.assign((CallFamily::Function, old), 0, false, true);
         let (one, two) = (new("call_abcdefghi_1"), new("call_abcdefghi_2"));
         assert_ne!(one, two);
         assert!([&one, &two].into_iter().flatten().all(|id| rule.allows(id)));
@@ -256,11 +264,11 @@ mod tests {
 
     #[test]
     fn an_id_that_was_given_out_is_not_kept_by_another_call() {
-        let rule = IdRule { least: 9, most: 9, extra: Some("") };
-        let mut book = Book::new(Wire::OpenaiChat, rule);
-        let minted = book.assign((Family::Function, "functions.get:0"), 0, false, true);
+        let rule = IdRule { min_length: 9, max_length: 9, extra_chars: Some("") };
+        let mut book = IdAssigner::new(Format::OpenaiChat, rule);
+        let minted = book.assign((CallFamily::Function, "functions.get:0"), 0, false, true);
         let minted = minted.expect("an illegal id is replaced");
-        let again = book.assign((Family::Function, &minted), 0, true, true);
+        let again = book.assign((CallFamily::Function, &minted), 0, true, true);
         assert_ne!(again, Some(minted.clone()));
         assert!(again.is_some());
     }

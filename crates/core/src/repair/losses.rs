@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{Repair, Slot, Source};
-use crate::draft::{Draft, Kind, Marks, Text};
+use super::{PartSource, Repair, RepairedMessage};
+use crate::draft::{Draft, MessageFlags, PartKind, TextShape};
 
 /// What a repair takes from a history, and what it writes into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,23 +59,24 @@ impl Repair<'_> {
         }
         let mut whole = vec![false; draft.messages.len()];
         let mut kept = HashSet::new();
-        let origin = |slot: &Slot<'_>| draft.messages.get(slot.origin?).map(|it| it.span.start);
-        let origins: HashSet<u32> = self.slots.iter().filter_map(origin).collect();
-        for slot in self.slots.iter() {
-            if !slot.touched || !slot.opened {
+        let origin =
+            |slot: &RepairedMessage<'_>| draft.messages.get(slot.origin?).map(|it| it.span.start);
+        let origins: HashSet<u32> = self.messages.iter().filter_map(origin).collect();
+        for slot in self.messages.iter() {
+            if !slot.touched || !slot.parts_loaded {
                 if let Some(message) = slot.origin.and_then(|at| whole.get_mut(at)) {
                     *message = true;
                 }
                 continue;
             }
-            for piece in &slot.pieces {
+            for piece in &slot.parts {
                 match (&piece.source, &piece.part.kind) {
-                    (Source::Kept, _) => {
+                    (PartSource::Input, _) => {
                         kept.insert((piece.part.span.start, piece.part.span.end));
                     }
-                    (Source::Words(_), Kind::Answer(_)) => losses.placeholders_written += 1,
-                    (Source::Quote(_), _) => losses.results_quoted += 1,
-                    (Source::Words(_) | Source::Media(_), _) => {}
+                    (PartSource::Text(_), PartKind::Answer(_)) => losses.placeholders_written += 1,
+                    (PartSource::Quote(_), _) => losses.results_quoted += 1,
+                    (PartSource::Text(_) | PartSource::Media(_), _) => {}
                 }
             }
         }
@@ -86,26 +87,31 @@ impl Repair<'_> {
                 .filter(|part| !whole && !kept.contains(&(part.span.start, part.span.end)));
             gone.for_each(|part| losses.count(&part.kind));
             // What stood in fields that we do not know is gone with its message.
-            let held = message.marks.has(Marks::UNKNOWN_BODY) && message.range().is_empty();
+            let held = message.flags.has(MessageFlags::UNKNOWN_BODY) && message.range().is_empty();
             let dropped = held && !whole && !origins.contains(&message.span.start);
             losses.other_parts_removed += usize::from(dropped);
         }
         losses.tool_results_removed =
             losses.tool_results_removed.saturating_sub(losses.results_quoted);
-        losses.add(&self.later);
+        losses.add(&self.later_losses);
         losses
     }
 }
 
 impl RepairLosses {
-    fn count(&mut self, kind: &Kind<'_>) {
+    fn count(&mut self, kind: &PartKind<'_>) {
         match kind {
-            Kind::Reasoning(_) => self.thinking_blocks_removed += 1,
-            Kind::Text(Text::Full | Text::Trailing) => self.texts_removed += 1,
-            Kind::Text(Text::Empty | Text::Blank | Text::Signature | Text::Missing) => {}
-            Kind::Call(_) => self.tool_calls_removed += 1,
-            Kind::Answer(_) => self.tool_results_removed += 1,
-            Kind::Media | Kind::ServerCall(_) | Kind::ServerAnswer(_) | Kind::Other => {
+            PartKind::Reasoning(_) => self.thinking_blocks_removed += 1,
+            PartKind::Text(TextShape::Full | TextShape::Trailing) => self.texts_removed += 1,
+            PartKind::Text(
+                TextShape::Empty | TextShape::Blank | TextShape::Signature | TextShape::Missing,
+            ) => {}
+            PartKind::Call(_) => self.tool_calls_removed += 1,
+            PartKind::Answer(_) => self.tool_results_removed += 1,
+            PartKind::Media
+            | PartKind::ServerCall(_)
+            | PartKind::ServerAnswer(_)
+            | PartKind::Other => {
                 self.other_parts_removed += 1;
             }
         }

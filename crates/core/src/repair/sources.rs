@@ -3,18 +3,18 @@
 use std::{ops::Deref, sync::Arc};
 
 use crate::{
-    draft::Answer,
-    placeholder::{self, Language},
+    draft::DraftAnswer,
+    placeholder::{self, PlaceholderLanguage},
     span::Span,
 };
 
 /// Where the content of a piece comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Source<'a> {
+pub enum PartSource<'a> {
     /// From the input, at the part's span.
-    Kept,
+    Input,
     /// Invented words: a placeholder answer, a bridge, an empty field.
-    Words(NewWords),
+    Text(NewText),
     /// The content of an answer, told as text.
     Quote(QuotedAnswer<'a>),
     /// The media of an answer.
@@ -23,27 +23,27 @@ pub enum Source<'a> {
 
 /// Words that are not in the input. Those that a repair writes are always the same, and take no room.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NewWords {
+pub enum NewText {
     /// Words of the repair itself.
     Fixed(&'static str),
     /// Words of somebody else, such as a summary.
-    Given(Box<str>),
+    Supplied(Box<str>),
 }
 
-impl Deref for NewWords {
+impl Deref for NewText {
     type Target = str;
 
     fn deref(&self) -> &str {
         match self {
-            NewWords::Fixed(words) => words,
-            NewWords::Given(words) => words,
+            NewText::Fixed(words) => words,
+            NewText::Supplied(words) => words,
         }
     }
 }
 
-impl From<&'static str> for NewWords {
-    fn from(words: &'static str) -> NewWords {
-        NewWords::Fixed(words)
+impl From<&'static str> for NewText {
+    fn from(words: &'static str) -> NewText {
+        NewText::Fixed(words)
     }
 }
 
@@ -51,9 +51,9 @@ impl From<&'static str> for NewWords {
 /// put into words only when it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuotedAnswer<'a> {
-    answer: Arc<Answer<'a>>,
-    why: QuoteReason,
-    language: Language,
+    answer: Arc<DraftAnswer<'a>>,
+    reason: QuoteReason,
+    language: PlaceholderLanguage,
 }
 
 /// Why an answer is quoted.
@@ -69,11 +69,11 @@ pub(super) enum QuoteReason {
 
 impl<'a> QuotedAnswer<'a> {
     pub(super) fn new(
-        answer: Arc<Answer<'a>>,
+        answer: Arc<DraftAnswer<'a>>,
         why: QuoteReason,
-        language: Language,
+        language: PlaceholderLanguage,
     ) -> QuotedAnswer<'a> {
-        QuotedAnswer { answer, why, language }
+        QuotedAnswer { answer, reason: why, language }
     }
 
     /// What is said before it.
@@ -81,9 +81,11 @@ impl<'a> QuotedAnswer<'a> {
         let short = |id: &str| -> String { id.chars().take(64).collect() };
         let id = self.answer.id.as_deref();
         let known = id.or(self.answer.tool()).map(short);
-        match self.why {
-            QuoteReason::NoCall => placeholder::quote(known.as_deref(), self.language),
-            QuoteReason::SecondAnswer => placeholder::second(known.as_deref(), self.language),
+        match self.reason {
+            QuoteReason::NoCall => placeholder::orphan_heading(known.as_deref(), self.language),
+            QuoteReason::SecondAnswer => {
+                placeholder::second_answer_heading(known.as_deref(), self.language)
+            }
             QuoteReason::MediaMoved => {
                 placeholder::media_heading(id.map(short).as_deref(), self.language)
             }
@@ -93,7 +95,7 @@ impl<'a> QuotedAnswer<'a> {
     /// Where its content lies, given where the answer lies: content under a name we do not know is
     /// told with the whole answer.
     pub fn content(&self, answer: Span) -> Span {
-        match self.why {
+        match self.reason {
             QuoteReason::MediaMoved => self.answer.content,
             _ if self.answer.content.is_empty() => answer,
             _ => self.answer.content,
@@ -104,14 +106,14 @@ impl<'a> QuotedAnswer<'a> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Piece, Slot},
+        super::{RepairedMessage, RepairedPart},
         *,
     };
 
     #[test]
     fn what_becomes_of_a_message_stays_small() {
-        assert!(size_of::<Source<'_>>() <= 24);
-        assert!(size_of::<Piece<'_>>() <= 64);
-        assert!(size_of::<Slot<'_>>() <= 48);
+        assert!(size_of::<PartSource<'_>>() <= 24);
+        assert!(size_of::<RepairedPart<'_>>() <= 64);
+        assert!(size_of::<RepairedMessage<'_>>() <= 48);
     }
 }

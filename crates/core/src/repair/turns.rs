@@ -2,66 +2,68 @@
 
 use std::collections::HashSet;
 
-use super::{Slot, order, work::Work};
+use super::{RepairedMessage, order, state::RepairState};
 use crate::{
-    draft::{Content, Draft, Kind, Layout, Marks, Part, Role, Text, Wire},
-    pair::{Pairing, call_at},
+    draft::{
+        ContentShape, Draft, Format, MessageFlags, MessageLayout, Part, PartKind, Role, TextShape,
+    },
+    pairing::{CallPairing, call_at},
     placeholder,
-    profile::{Profile, answers_alone},
+    profile::{Profile, requires_answers_alone},
     report::Strategy,
     rules::{RuleSet, split_turn},
 };
 
 /// FW106, FW406, FW402, FW404, FW401, FW403 and FW405.
-pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
-    order::arrange(work, found);
+pub(super) fn order_turns(work: &mut RepairState<'_, '_>, found: RuleSet) {
+    order::order_parts(work, found);
     if found.has(106) {
         join_turns(work);
     }
     // A message of nothing but reasoning goes first: instructions may be in their place without it.
-    let thinks = |slot: &Slot<'_>| {
-        let spoken = |kind: &Kind<'_>| !matches!(kind, Kind::Reasoning(_));
+    let thinks = |slot: &RepairedMessage<'_>| {
+        let spoken = |kind: &PartKind<'_>| !matches!(kind, PartKind::Reasoning(_));
         slot.role.is_assistant() && !slot.holds(work.input, spoken)
     };
-    if found.has(406) && !(found.has(501) && work.slots.iter().any(thinks)) {
+    if found.has(406) && !(found.has(501) && work.messages.iter().any(thinks)) {
         demote_system(work);
     }
     if found.has(402) || found.has(404) {
-        neighbours(work);
+        join_neighbors(work);
     }
     // Reasoning that nothing follows is removed first: nobody has to open or close what goes.
-    let goes = |work: &Work<'_, '_>, at: Option<usize>| {
-        let slot = at.and_then(|at| work.slots.get(at));
-        let spoken = |kind: &Kind<'_>| !matches!(kind, Kind::Reasoning(_));
+    let goes = |work: &RepairState<'_, '_>, at: Option<usize>| {
+        let slot = at.and_then(|at| work.messages.get(at));
+        let spoken = |kind: &PartKind<'_>| !matches!(kind, PartKind::Reasoning(_));
         found.has(501) && slot.is_some_and(|slot| !slot.holds(work.input, spoken))
     };
-    let spoken = |slot: &Slot<'_>| !slot.role.is_system();
-    if found.has(401) && !goes(work, work.slots.iter().position(spoken)) {
-        open(work);
+    let spoken = |slot: &RepairedMessage<'_>| !slot.role.is_system();
+    if found.has(401) && !goes(work, work.messages.iter().position(spoken)) {
+        insert_opening(work);
     }
-    if found.has(403) && !goes(work, work.slots.len().checked_sub(1)) {
-        close(work);
+    if found.has(403) && !goes(work, work.messages.len().checked_sub(1)) {
+        append_continuation(work);
     }
     if found.has(405) {
-        declare(work);
+        declare_tools(work);
     }
 }
 
 /// One turn, one message. Where answers are messages of their own, each message of the turn gets
 /// its answers instead, so that every message keeps its bytes.
-pub(super) fn join_turns(work: &mut Work<'_, '_>) {
-    let (draft, pairing) = work.paired();
-    if draft.layout() == Layout::Items {
-        return part_items(work, &draft, &pairing);
+pub(super) fn join_turns(work: &mut RepairState<'_, '_>) {
+    let (draft, pairing) = work.draft_with_pairing();
+    if draft.layout() == MessageLayout::Items {
+        return split_item_turns(work, &draft, &pairing);
     }
-    if !pairing.groups.iter().any(|group| group.messages().len() > 1) {
+    if !pairing.turns.iter().any(|group| group.messages().len() > 1) {
         return;
     }
-    let mut old: Vec<Option<Slot<'_>>> =
-        std::mem::take(&mut work.slots).into_iter().map(Some).collect();
+    let mut old: Vec<Option<RepairedMessage<'_>>> =
+        std::mem::take(&mut work.messages).into_iter().map(Some).collect();
     let mut next = 0;
-    for group in pairing.groups.iter().filter(|group| group.messages().len() > 1) {
-        work.slots.extend(old[next..group.messages().start].iter_mut().filter_map(Option::take));
+    for group in pairing.turns.iter().filter(|group| group.messages().len() > 1) {
+        work.messages.extend(old[next..group.messages().start].iter_mut().filter_map(Option::take));
         let ids: Vec<String> = pairing.calls[group.calls()]
             .iter()
             .filter_map(|call| call_at(&draft, call.part())?.id.as_deref().map(str::to_owned))
@@ -72,16 +74,16 @@ pub(super) fn join_turns(work: &mut Work<'_, '_>) {
         let answered: HashSet<usize> =
             calls.filter(|call| call.answer().is_some()).map(|call| call.message()).collect();
         let running = group.messages().rev().skip(1).any(|at| !answered.contains(&at));
-        let place = work.slots.len();
-        let joins = draft.layout() == Layout::Blocks || running;
+        let place = work.messages.len();
+        let joins = draft.layout() == MessageLayout::Blocks || running;
         if joins {
             let mut whole = old[group.messages().start].take();
             for at in group.messages().skip(1) {
                 if let (Some(whole), Some(other)) = (whole.as_mut(), old[at].take()) {
-                    merge(work.input, whole, other);
+                    merge_messages(work.input, whole, other);
                 }
             }
-            work.slots.extend(whole);
+            work.messages.extend(whole);
         } else {
             next = group.home().end.max(next);
             // Answers by the message of their call.
@@ -95,32 +97,32 @@ pub(super) fn join_turns(work: &mut Work<'_, '_>) {
                 }
             }
             for (at, own) in group.messages().zip(answers) {
-                work.slots.extend(old[at].take());
+                work.messages.extend(old[at].take());
                 let mut own = own;
                 own.sort_unstable();
-                work.slots.extend(own.into_iter().filter_map(|at| old[at].take()));
+                work.messages.extend(own.into_iter().filter_map(|at| old[at].take()));
             }
-            work.slots.extend(old[group.home()].iter_mut().filter_map(Option::take));
+            work.messages.extend(old[group.home()].iter_mut().filter_map(Option::take));
         }
         let (strategy, note) = if joins {
             (Strategy::Merge, "the messages of the turn are joined")
         } else {
             (Strategy::Reorder, "each calling message is followed by its own answers")
         };
-        work.note(106, strategy, place, ids, note.to_owned());
+        work.note_edit(106, strategy, place, ids, note.to_owned());
     }
-    work.slots.extend(old[next..].iter_mut().filter_map(Option::take));
+    work.messages.extend(old[next..].iter_mut().filter_map(Option::take));
 }
 
 /// Answers move in front of the text that ends the turn of their calls.
-fn part_items<'a>(work: &mut Work<'_, 'a>, draft: &Draft<'a>, pairing: &Pairing) {
-    let mut old: Vec<Option<Slot<'a>>> =
-        std::mem::take(&mut work.slots).into_iter().map(Some).collect();
+fn split_item_turns<'a>(work: &mut RepairState<'_, 'a>, draft: &Draft<'a>, pairing: &CallPairing) {
+    let mut old: Vec<Option<RepairedMessage<'a>>> =
+        std::mem::take(&mut work.messages).into_iter().map(Some).collect();
     let mut next = 0;
-    for group in &pairing.groups {
+    for group in &pairing.turns {
         let mut calls = pairing.calls[group.calls()].iter().peekable();
-        for cut in split_turn::cuts(draft, pairing, group) {
-            work.slots.extend(old[next..cut].iter_mut().filter_map(Option::take));
+        for cut in split_turn::answer_positions(draft, pairing, group) {
+            work.messages.extend(old[next..cut].iter_mut().filter_map(Option::take));
             next = cut;
             let mut answers = Vec::new();
             while let Some(call) = calls.next_if(|call| call.message() < cut) {
@@ -132,45 +134,49 @@ fn part_items<'a>(work: &mut Work<'_, 'a>, draft: &Draft<'a>, pairing: &Pairing)
                 .iter()
                 .flat_map(|&at| draft.parts_of(&draft.messages[at]))
                 .filter_map(|part| match &part.kind {
-                    Kind::Answer(answer) => answer.id.as_deref().map(str::to_owned),
+                    PartKind::Answer(answer) => answer.id.as_deref().map(str::to_owned),
                     _ => None,
                 })
                 .collect();
-            work.slots.extend(answers.into_iter().filter_map(|at| old[at].take()));
-            let place = work.slots.len().saturating_sub(1);
+            work.messages.extend(answers.into_iter().filter_map(|at| old[at].take()));
+            let place = work.messages.len().saturating_sub(1);
             let note = "answers stand before the text behind their calls".to_owned();
-            work.note(106, Strategy::Reorder, place, ids, note);
+            work.note_edit(106, Strategy::Reorder, place, ids, note);
         }
     }
-    work.slots.extend(old[next..].iter_mut().filter_map(Option::take));
+    work.messages.extend(old[next..].iter_mut().filter_map(Option::take));
 }
 
 /// Puts the pieces of one message behind those of another of the same side.
-fn merge<'a>(input: &Draft<'a>, into: &mut Slot<'a>, mut from: Slot<'a>) {
-    into.open(input);
-    from.open(input);
+fn merge_messages<'a>(
+    input: &Draft<'a>,
+    into: &mut RepairedMessage<'a>,
+    mut from: RepairedMessage<'a>,
+) {
+    into.load_parts(input);
+    from.load_parts(input);
     // Two messages of one block each are common; room for four would be the larger half of them.
-    if into.pieces.capacity() - into.pieces.len() < from.pieces.len() {
-        into.pieces.reserve_exact(from.pieces.len().max(into.pieces.len() / 2));
+    if into.parts.capacity() - into.parts.len() < from.parts.len() {
+        into.parts.reserve_exact(from.parts.len().max(into.parts.len() / 2));
     }
-    into.pieces.extend(from.pieces);
-    into.content = Content::List;
-    let unbound = into.marks.has(Marks::UNBOUND) && from.marks.has(Marks::UNBOUND);
-    into.marks = into.marks.with(from.marks).without(Marks::EMPTY_CALLS);
+    into.parts.extend(from.parts);
+    into.content = ContentShape::List;
+    let unbound = into.flags.has(MessageFlags::UNBOUND) && from.flags.has(MessageFlags::UNBOUND);
+    into.flags = into.flags.with(from.flags).without(MessageFlags::EMPTY_CALLS);
     if !unbound {
-        into.marks = into.marks.without(Marks::UNBOUND);
+        into.flags = into.flags.without(MessageFlags::UNBOUND);
     }
     into.touched = true;
 }
 
 /// System messages where none is taken become the user's.
-fn demote_system(work: &mut Work<'_, '_>) {
+fn demote_system(work: &mut RepairState<'_, '_>) {
     let draft = work.draft();
-    for at in super::content::places(work, &draft, 406) {
-        let slot = work.mark(at);
+    for at in super::content::messages_with(work, &draft, 406) {
+        let slot = work.mark_message(at);
         slot.role = Role::User;
-        slot.recast = true;
-        work.note(
+        slot.role_changed = true;
+        work.note_edit(
             406,
             Strategy::Recode,
             at,
@@ -181,50 +187,51 @@ fn demote_system(work: &mut Work<'_, '_>) {
 }
 
 /// Joins neighbours of one side, and puts a bridge between answers and the user.
-fn neighbours(work: &mut Work<'_, '_>) {
+fn join_neighbors(work: &mut RepairState<'_, '_>) {
     // Bedrock asks for a bridge in its own layout only.
-    let bridge = work.wants(404)
-        && (work.question.profile != Profile::Bedrock || work.input.layout() == Layout::Blocks);
-    let order = work.wants(402);
-    let profile = work.question.profile;
-    let alone = answers_alone(profile, work.input);
-    let (wire, layout) = (work.input.wire, work.input.layout());
-    let words = placeholder::bridge(work.policy().language);
+    let bridge = work.is_enabled(404)
+        && (work.options.profile != Profile::Bedrock
+            || work.input.layout() == MessageLayout::Blocks);
+    let order = work.is_enabled(402);
+    let profile = work.options.profile;
+    let alone = requires_answers_alone(profile, work.input);
+    let (wire, layout) = (work.input.format, work.input.layout());
+    let words = placeholder::bridge_text(work.policy().language);
     let input = work.input;
-    let old = std::mem::take(&mut work.slots);
+    let old = std::mem::take(&mut work.messages);
     // Whether the last slot holds answers: it grows with all that is joined to it.
     let mut answered = false;
     for slot in old {
         let answers = bridge
             && alone
-            && layout == Layout::Blocks
-            && slot.holds(input, |kind| matches!(kind, Kind::Answer(_)));
+            && layout == MessageLayout::Blocks
+            && slot.holds(input, |kind| matches!(kind, PartKind::Answer(_)));
         let was_answered = std::mem::replace(&mut answered, answers);
-        let Some(before) = work.slots.last_mut() else {
-            work.slots.push(slot);
+        let Some(before) = work.messages.last_mut() else {
+            work.messages.push(slot);
             continue;
         };
         let users = before.role.is_user() && slot.role.is_user();
         let needs_bridge = bridge
             && slot.role.is_user()
             && match layout {
-                Layout::Blocks => alone && users && was_answered && !answers,
-                Layout::Chat | Layout::Items => before.role == Role::Answer,
+                MessageLayout::Blocks => alone && users && was_answered && !answers,
+                MessageLayout::Chat | MessageLayout::Items => before.role == Role::Answer,
             };
         let assistants = before.role.is_assistant() && slot.role.is_assistant();
         let joins = match profile {
             Profile::Gemini => {
-                wire == Wire::Gemini
+                wire == Format::Gemini
                     && assistants
-                    && slot.holds(input, |kind| matches!(kind, Kind::Call(_)))
+                    && slot.holds(input, |kind| matches!(kind, PartKind::Call(_)))
             }
             _ => users || assistants,
         };
         if needs_bridge {
-            work.slots.push(assistant(layout, words));
-            work.slots.push(slot);
-            let at = work.slots.len() - 1;
-            work.note(
+            work.messages.push(assistant_message(layout, words));
+            work.messages.push(slot);
+            let at = work.messages.len() - 1;
+            work.note_edit(
                 404,
                 Strategy::Insert,
                 at,
@@ -232,10 +239,10 @@ fn neighbours(work: &mut Work<'_, '_>) {
                 format!("`{words}` stands between answer and user"),
             );
         } else if order && joins {
-            merge(input, before, slot);
+            merge_messages(input, before, slot);
             answered |= was_answered;
-            let at = work.slots.len() - 1;
-            work.note(
+            let at = work.messages.len() - 1;
+            work.note_edit(
                 402,
                 Strategy::Merge,
                 at,
@@ -243,61 +250,65 @@ fn neighbours(work: &mut Work<'_, '_>) {
                 "neighbours of one side are joined; the second keeps only its content".to_owned(),
             );
         } else {
-            work.slots.push(slot);
+            work.messages.push(slot);
         }
     }
 }
 
-fn assistant<'a>(layout: Layout, words: &'static str) -> Slot<'a> {
-    let mut slot = Slot::say(Role::Assistant, words);
-    if layout == Layout::Chat {
-        slot.content = Content::Text;
+fn assistant_message<'a>(layout: MessageLayout, words: &'static str) -> RepairedMessage<'a> {
+    let mut slot = RepairedMessage::with_text(Role::Assistant, words);
+    if layout == MessageLayout::Chat {
+        slot.content = ContentShape::Text;
     }
     slot
 }
 
-fn open(work: &mut Work<'_, '_>) {
+fn insert_opening(work: &mut RepairState<'_, '_>) {
     let draft = work.draft();
-    let Some(&at) = super::content::places(work, &draft, 401).first() else { return };
-    let words = placeholder::opening(work.policy().language);
-    work.note(
+    let Some(&at) = super::content::messages_with(work, &draft, 401).first() else { return };
+    let words = placeholder::opening_text(work.policy().language);
+    work.note_edit(
         401,
         Strategy::Insert,
         at,
         Vec::new(),
         "a short user message opens the history".to_owned(),
     );
-    work.slots.insert(at, Slot::say(Role::User, words));
+    work.messages.insert(at, RepairedMessage::with_text(Role::User, words));
 }
 
-fn close(work: &mut Work<'_, '_>) {
+fn append_continuation(work: &mut RepairState<'_, '_>) {
     let draft = work.draft();
-    let Some(&at) = super::content::places(work, &draft, 403).first() else { return };
+    let Some(&at) = super::content::messages_with(work, &draft, 403).first() else { return };
     // A last message that says nothing needs no answer: it is not sent.
-    let more = |marks: Marks| marks.has(Marks::OTHER_BODY) || marks.has(Marks::UNKNOWN_BODY);
-    let blank = |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Blank));
+    let more = |marks: MessageFlags| {
+        marks.has(MessageFlags::OTHER_BODY) || marks.has(MessageFlags::UNKNOWN_BODY)
+    };
+    let blank =
+        |part: &Part<'_>| matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Blank));
     let silent = draft
         .messages
         .get(at)
-        .is_some_and(|message| draft.parts_of(message).iter().all(blank) && !more(message.marks));
+        .is_some_and(|message| draft.parts_of(message).iter().all(blank) && !more(message.flags));
     let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
     let asked = before.is_some_and(|message| !message.role.is_assistant());
-    if silent && asked && at + 1 == work.slots.len() {
-        work.slots.pop();
+    if silent && asked && at + 1 == work.messages.len() {
         let note = "the last message says nothing and is removed".to_owned();
-        return work.note(403, Strategy::Drop, at, Vec::new(), note);
+        work.note_edit(403, Strategy::Drop, at, Vec::new(), note);
+        work.messages.pop();
+        return;
     }
-    let words = placeholder::onward(work.policy().language);
-    work.note(403, Strategy::Insert, at, Vec::new(), format!("`{words}` closes the request"));
-    work.slots.push(Slot::say(Role::User, words));
+    let words = placeholder::continue_text(work.policy().language);
+    work.note_edit(403, Strategy::Insert, at, Vec::new(), format!("`{words}` closes the request"));
+    work.messages.push(RepairedMessage::with_text(Role::User, words));
 }
 
-fn declare(work: &mut Work<'_, '_>) {
+fn declare_tools(work: &mut RepairState<'_, '_>) {
     let draft = work.draft();
-    let Some(&at) = super::content::places(work, &draft, 405).first() else { return };
+    let Some(&at) = super::content::messages_with(work, &draft, 405).first() else { return };
     let mut names: Vec<String> = Vec::new();
     for part in &draft.parts {
-        if let Kind::Call(call) = &part.kind {
+        if let PartKind::Call(call) = &part.kind {
             names.extend(call.name.as_deref().map(str::to_owned));
         }
     }
@@ -307,6 +318,6 @@ fn declare(work: &mut Work<'_, '_>) {
         names.push("unknown_tool".to_owned());
     }
     let note = format!("the tools of the history are declared: {}", names.join(", "));
-    work.note(405, Strategy::Insert, at, Vec::new(), note);
+    work.note_edit(405, Strategy::Insert, at, Vec::new(), note);
     work.body.declare = names;
 }

@@ -3,19 +3,19 @@
 //! A hostile body can hold a finding in every few bytes. Whatever is kept for each of them is
 //! multiplied by millions, so only the first of each rule are kept in full.
 
-use super::{Applicability, Fix, Severity, Strategy};
+use super::{Fix, FixApplicability, Severity, Strategy};
 use crate::rules::Rule;
 
 /// Findings, and edits, of one rule that are listed in full; the rest is counted.
-pub(crate) const LISTED: usize = 20_000;
+pub(crate) const MAX_LISTED: usize = 20_000;
 /// Bytes of text in one list, beside the first of each rule.
-const BYTES: usize = 4 << 20;
+const MAX_LIST_BYTES: usize = 4 << 20;
 /// Call ids named by one finding or edit.
-const IDS: usize = 64;
+const MAX_IDS: usize = 64;
 /// Bytes of one id or name in a finding or edit.
-pub(super) const ID: usize = 512;
+pub(super) const MAX_ID_BYTES: usize = 512;
 /// Bytes of one sentence.
-const SENTENCE: usize = 2_048;
+const MAX_SENTENCE_BYTES: usize = 2_048;
 
 /// How many findings of one kind there are.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +34,9 @@ impl FindingCount {
     /// Whether a repair takes care of them; `bold` if it may do unsafe fixes.
     pub fn is_fixable(&self, bold: bool) -> bool {
         match self.fix.applicability {
-            Applicability::Safe => true,
-            Applicability::Unsafe => bold,
-            Applicability::None => false,
+            FixApplicability::Safe => true,
+            FixApplicability::Unsafe => bold,
+            FixApplicability::None => false,
         }
     }
 }
@@ -144,27 +144,27 @@ impl EditCounts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ListBudget {
     bytes: usize,
-    each: usize,
+    max_per_rule: usize,
 }
 
 impl Default for ListBudget {
     fn default() -> ListBudget {
-        ListBudget { bytes: 0, each: LISTED }
+        ListBudget { bytes: 0, max_per_rule: MAX_LISTED }
     }
 }
 
 impl ListBudget {
     /// Lists the first entry of each rule only.
-    pub(crate) const FIRST: ListBudget = ListBudget { bytes: 0, each: 1 };
+    pub(crate) const FIRST: ListBudget = ListBudget { bytes: 0, max_per_rule: 1 };
 
     /// Whether there is room for another entry of a rule that has so many.
     pub(crate) fn has_room(self, before: usize) -> bool {
-        before < self.each
+        before < self.max_per_rule
     }
 
     /// Whether an entry is listed; the first of a rule always is.
     pub(crate) fn takes(&mut self, first: bool, bytes: usize) -> bool {
-        let takes = first || self.bytes + bytes <= BYTES;
+        let takes = first || self.bytes + bytes <= MAX_LIST_BYTES;
         if takes {
             self.bytes += bytes;
         }
@@ -173,21 +173,21 @@ impl ListBudget {
 }
 
 /// Cuts what one entry says to a length that people and programs can use.
-pub(crate) fn shorten(sentence: &mut String, ids: &mut Vec<String>) {
-    cut(sentence, SENTENCE);
-    ids.truncate(IDS);
+pub(crate) fn truncate_entry(sentence: &mut String, ids: &mut Vec<String>) {
+    truncate_text(sentence, MAX_SENTENCE_BYTES);
+    ids.truncate(MAX_IDS);
     // Lists hold thousands of entries; a list of one id that has room for four takes most of one.
     ids.shrink_to_fit();
-    ids.iter_mut().for_each(|id| cut(id, ID));
+    ids.iter_mut().for_each(|id| truncate_text(id, MAX_ID_BYTES));
 }
 
 /// The bytes of some ids.
-pub(crate) fn weight(ids: &[String]) -> usize {
+pub(crate) fn id_bytes(ids: &[String]) -> usize {
     ids.iter().map(String::len).sum()
 }
 
 /// Cuts a text, and says so.
-pub(super) fn cut(text: &mut String, most: usize) {
+pub(super) fn truncate_text(text: &mut String, most: usize) {
     if text.len() > most {
         let upto = (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         text.truncate(upto);

@@ -1,10 +1,10 @@
 #![doc = include_str!("answer_after_text.md")]
 
 use super::prelude::*;
-use crate::draft::Kind;
+use crate::draft::PartKind;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,17 +13,22 @@ pub(super) const RULE: Rule = Rule {
     name: "answer-after-text",
     summary: "an answer behind other content of its message",
     explain: include_str!("answer_after_text.md"),
-    applies: &[(Anthropic, Sure), (Gemini, Likely), (Bedrock, Sure), (Strict, Sure)],
+    applies: &[
+        (Anthropic, Documented),
+        (Gemini, Inferred),
+        (Bedrock, Documented),
+        (Strict, Documented),
+    ],
     layouts: &[Blocks],
-    needs: Facts::ANSWER_AFTER_TEXT,
+    features: DraftFeatures::ANSWER_AFTER_TEXT,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for (at, message, parts) in view.messages().filter(|(_, message, _)| message.role.is_user()) {
-        let others = parts.iter().position(|part| !matches!(part.kind, Kind::Answer(_)));
+        let others = parts.iter().position(|part| !matches!(part.kind, PartKind::Answer(_)));
         let late = others.and_then(|first| {
-            parts.iter().skip(first).find(|part| matches!(part.kind, Kind::Answer(_)))
+            parts.iter().skip(first).find(|part| matches!(part.kind, PartKind::Answer(_)))
         });
         if let Some(part) = late {
             let text = "an answer stands behind other content of its message".to_owned();

@@ -1,10 +1,10 @@
 #![doc = include_str!("content_after_call.md")]
 
 use super::prelude::*;
-use crate::draft::{Kind, Part};
+use crate::draft::{Part, PartKind};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -14,26 +14,29 @@ pub(super) const RULE: Rule = Rule {
     name: "content-after-call",
     summary: "text behind a call in one message",
     explain: include_str!("content_after_call.md"),
-    applies: &[(Anthropic, Likely), (Strict, Sure)],
+    applies: &[(Anthropic, Inferred), (Strict, Documented)],
     layouts: &[Blocks],
-    needs: Facts::TEXT_AFTER_CALL,
+    features: DraftFeatures::TEXT_AFTER_CALL,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for (at, message, parts) in
         view.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
         // Signed reasoning and server tools keep the order their turn was made in.
         let bound = |part: &Part<'_>| {
-            matches!(part.kind, Kind::Reasoning(_) | Kind::ServerCall(_) | Kind::ServerAnswer(_))
+            matches!(
+                part.kind,
+                PartKind::Reasoning(_) | PartKind::ServerCall(_) | PartKind::ServerAnswer(_)
+            )
         };
         if view.profile() != Profile::Strict && parts.iter().any(bound) {
             continue;
         }
-        let call = parts.iter().position(|part| matches!(part.kind, Kind::Call(_)));
+        let call = parts.iter().position(|part| matches!(part.kind, PartKind::Call(_)));
         let late = call.and_then(|call| {
-            parts.iter().skip(call).find(|part| matches!(part.kind, Kind::Text(_)))
+            parts.iter().skip(call).find(|part| matches!(part.kind, PartKind::Text(_)))
         });
         if let Some(part) = late {
             let text = "text stands behind a call; calls end their message".to_owned();

@@ -1,10 +1,10 @@
 #![doc = include_str!("detached_reasoning.md")]
 
 use super::prelude::*;
-use crate::draft::{Content, Kind, Text};
+use crate::draft::{ContentShape, PartKind, TextShape};
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -14,21 +14,26 @@ pub(super) const RULE: Rule = Rule {
     name: "detached-reasoning",
     summary: "reasoning that nothing follows",
     explain: include_str!("detached_reasoning.md"),
-    applies: &[(Anthropic, Sure), (Bedrock, Sure), (OpenaiResponses, Sure), (Strict, Sure)],
+    applies: &[
+        (Anthropic, Documented),
+        (Bedrock, Documented),
+        (OpenaiResponses, Documented),
+        (Strict, Documented),
+    ],
     layouts: &[Blocks, Items],
-    needs: Facts::REASONING,
+    features: DraftFeatures::REASONING,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.layout() == Layout::Items {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    if view.layout() == MessageLayout::Items {
         if !matches!(view.profile(), Profile::OpenaiResponses | Profile::Strict) {
             return;
         }
         let mut followed = false;
         for (at, message, parts) in view.messages().collect::<Vec<_>>().into_iter().rev() {
             let reasoning = message.role.is_assistant()
-                && parts.iter().any(|part| matches!(part.kind, Kind::Reasoning(_)));
+                && parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_)));
             if !reasoning {
                 followed = message.role.is_assistant();
             } else if !followed {
@@ -46,12 +51,12 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         let last = run.rev().find_map(|at| {
             let message = &view.draft.messages[at];
             let part = view.draft.parts_of(message).last()?;
-            let nothing =
-                message.content == Content::Text && matches!(part.kind, Kind::Text(Text::Empty));
+            let nothing = message.content == ContentShape::Text
+                && matches!(part.kind, PartKind::Text(TextShape::Empty));
             (!nothing).then_some((at, part))
         });
         let Some((at, part)) = last else { continue };
-        if matches!(part.kind, Kind::Reasoning(_)) {
+        if matches!(part.kind, PartKind::Reasoning(_)) {
             let text = "the assistant's turn ends in reasoning".to_owned();
             notes.add(at, part.span, text, Fix::safe(Strategy::Drop));
         }

@@ -1,11 +1,11 @@
 #![doc = include_str!("displaced_answer.md")]
 
-use super::pairs;
+use super::paired_answers;
 use super::prelude::*;
-use crate::pair::Fate;
+use crate::pairing::ResultMatch;
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -16,29 +16,36 @@ pub(super) const RULE: Rule = Rule {
     summary: "an answer apart from its call, or before it",
     explain: include_str!("displaced_answer.md"),
     applies: &[
-        (OpenaiChat, Likely),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Inferred),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    let anywhere = view.layout() == Layout::Items
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    let anywhere = view.layout() == MessageLayout::Items
         && !matches!(view.profile(), Profile::Deepseek | Profile::Strict);
     for paired in &view.pairing.answers {
-        let (call, where_) = match paired.fate() {
-            Fate::Early(call) => (call, "stands before its call"),
-            Fate::Apart(call) if !anywhere => (call, "stands apart from its call"),
+        let (call, where_) = match paired.result_match() {
+            ResultMatch::Early(call) => (call, "stands before its call"),
+            ResultMatch::Displaced(call) if !anywhere => (call, "stands apart from its call"),
             _ => continue,
         };
-        pairs::note(view, notes, paired, call, where_, Fix::safe(Strategy::Recover));
+        paired_answers::report_answer(
+            view,
+            notes,
+            paired,
+            call,
+            where_,
+            Fix::safe(Strategy::Recover),
+        );
     }
 }

@@ -1,15 +1,15 @@
 #![doc = include_str!("duplicate_answer.md")]
 
-use super::pairs;
+use super::paired_answers;
 use super::prelude::*;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 use crate::{
-    pair::{Fate, replaces, says_nothing_new},
-    policy::Orphans,
+    pairing::{ResultMatch, adds_nothing, replaces},
+    policy::OrphanPolicy,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -18,25 +18,25 @@ pub(super) const RULE: Rule = Rule {
     summary: "a second answer to one call",
     explain: include_str!("duplicate_answer.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Likely),
-        (Anthropic, Sure),
-        (Gemini, Likely),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Likely),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Inferred),
+        (Anthropic, Documented),
+        (Gemini, Inferred),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Inferred),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        let Fate::Duplicate(call) = paired.fate() else { continue };
-        let kept = view.question.policy.orphans == Orphans::Quote
-            && !says_nothing_new(view.draft, view.pairing, paired.part(), call);
+        let ResultMatch::Duplicate(call) = paired.result_match() else { continue };
+        let kept = view.options.policy.orphans == OrphanPolicy::Quote
+            && !adds_nothing(view.draft, view.pairing, paired.part(), call);
         let first =
             view.pairing.calls[call].answer().map(|first| view.pairing.answers[first].part());
         let replaces = first.is_some_and(|first| replaces(view.draft, first, paired.part()));
@@ -45,6 +45,13 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             (false, true) => Strategy::Quote,
             (false, false) => Strategy::Drop,
         });
-        pairs::note(view, notes, paired, call, "is not the first for its call", fix);
+        paired_answers::report_answer(
+            view,
+            notes,
+            paired,
+            call,
+            "is not the first for its call",
+            fix,
+        );
     }
 }

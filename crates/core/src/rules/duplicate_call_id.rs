@@ -2,13 +2,13 @@
 
 use super::prelude::*;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 use std::collections::HashSet;
 
-use crate::{check::shown, pair::call_at};
+use crate::{check::display_id, pairing::call_at};
 
 pub(super) const RULE: Rule = Rule {
     code: 201,
@@ -16,21 +16,21 @@ pub(super) const RULE: Rule = Rule {
     summary: "one id for two calls of a turn",
     explain: include_str!("duplicate_call_id.md"),
     applies: &[
-        (OpenaiChat, Likely),
-        (OpenaiResponses, Likely),
-        (Anthropic, Sure),
-        (Bedrock, Likely),
-        (Mistral, Sure),
-        (Deepseek, Likely),
-        (Strict, Sure),
+        (OpenaiChat, Inferred),
+        (OpenaiResponses, Inferred),
+        (Anthropic, Documented),
+        (Bedrock, Inferred),
+        (Mistral, Documented),
+        (Deepseek, Inferred),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    for group in &view.pairing.groups {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    for group in &view.pairing.turns {
         if group.calls().len() < 2 {
             continue;
         }
@@ -51,8 +51,8 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
                 !seen.insert((call.family, id))
             };
             if repeated {
-                let text = format!("id {} is used twice in one turn", shown(Some(id)));
-                notes.call(
+                let text = format!("id {} is used twice in one turn", display_id(Some(id)));
+                notes.add_for_call(
                     paired.message(),
                     &view.draft.parts[paired.part()],
                     call,

@@ -1,15 +1,15 @@
 #![doc = include_str!("duplicate_record_id.md")]
 
-use super::{flaws, prelude::*};
-use crate::draft::Facts;
+use super::{defects, prelude::*};
+use crate::draft::DraftFeatures;
 
 pub(super) const RULE: Rule = Rule {
     code: 703,
     name: "duplicate-record-id",
     summary: "two records with one id",
     explain: include_str!("duplicate_record_id.md"),
-    applies: flaws::EVERYONE,
+    applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::FLAWED,
-    check: |view, notes| flaws::note(view, notes, RULE.code),
+    features: DraftFeatures::FILE_DEFECT,
+    check: |view, notes| defects::report_defects(view, notes, RULE.code),
 };

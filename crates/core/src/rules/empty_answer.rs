@@ -2,12 +2,12 @@
 
 use super::prelude::*;
 use crate::{
-    check::shown,
-    draft::{Answer, Family, Kind, Output, Wire},
+    check::display_id,
+    draft::{AnswerShape, CallFamily, DraftAnswer, Format, PartKind},
 };
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -18,48 +18,48 @@ pub(super) const RULE: Rule = Rule {
     summary: "an answer without content",
     explain: include_str!("empty_answer.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::HOLLOW_ANSWER,
+    features: DraftFeatures::EMPTY_ANSWER,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
         if !is_refused(view, answer) {
             continue;
         }
-        let text = format!("answer {} has no content", shown(answer.id.as_deref()));
+        let text = format!("answer {} has no content", display_id(answer.id.as_deref()));
         let span = view.draft.parts[paired.part()].span;
         let finding = notes.add(paired.message(), span, text, Fix::safe(Strategy::Recode));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));
     }
 }
 
-fn is_refused(view: &View<'_, '_>, answer: &Answer<'_>) -> bool {
+fn is_refused(view: &RuleContext<'_, '_>, answer: &DraftAnswer<'_>) -> bool {
     let profile = view.profile();
     let strict = profile == Profile::Strict;
-    let nothing = matches!(answer.output, Output::Null | Output::Missing);
-    let empty = !matches!(answer.output, Output::Full | Output::Odd);
-    match view.draft.wire {
-        Wire::Gemini => false,
-        Wire::OpenaiChat => {
+    let nothing = matches!(answer.output, AnswerShape::Null | AnswerShape::Missing);
+    let empty = !matches!(answer.output, AnswerShape::Full | AnswerShape::Malformed);
+    match view.draft.format {
+        Format::Gemini => false,
+        Format::OpenaiChat => {
             nothing && matches!(profile, Profile::OpenaiChat | Profile::Mistral) || strict && empty
         }
-        Wire::OpenaiResponses => {
-            matches!(answer.family, Family::Function | Family::Custom)
+        Format::OpenaiResponses => {
+            matches!(answer.family, CallFamily::Function | CallFamily::Custom)
                 && (nothing && profile == Profile::OpenaiResponses || strict && empty)
         }
-        Wire::Anthropic => strict && empty,
-        Wire::Bedrock => {
+        Format::Anthropic => strict && empty,
+        Format::Bedrock => {
             matches!(profile, Profile::Bedrock | Profile::Strict)
-                && (nothing || answer.output == Output::EmptyError)
+                && (nothing || answer.output == AnswerShape::EmptyError)
         }
     }
 }

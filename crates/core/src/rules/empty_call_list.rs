@@ -1,10 +1,10 @@
 #![doc = include_str!("empty_call_list.md")]
 
 use super::prelude::*;
-use crate::draft::Marks;
+use crate::draft::MessageFlags;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,15 +13,15 @@ pub(super) const RULE: Rule = Rule {
     name: "empty-call-list",
     summary: "an empty list of calls",
     explain: include_str!("empty_call_list.md"),
-    applies: &[(OpenaiChat, Sure), (Strict, Sure)],
+    applies: &[(OpenaiChat, Documented), (Strict, Documented)],
     layouts: &[Chat],
-    needs: Facts::EMPTY_CALLS,
+    features: DraftFeatures::EMPTY_CALLS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for (at, message, _) in
-        view.messages().filter(|(_, message, _)| message.marks.has(Marks::EMPTY_CALLS))
+        view.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::EMPTY_CALLS))
     {
         let text = "the list of calls is empty; leave it out".to_owned();
         notes.add(at, message.span, text, Fix::safe(Strategy::Drop));

@@ -3,8 +3,8 @@
 use super::prelude::*;
 use crate::span::Span;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::Fix,
 };
 
@@ -14,21 +14,21 @@ pub(super) const RULE: Rule = Rule {
     summary: "a request without messages",
     explain: include_str!("empty_history.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Likely),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Likely),
-        (Mistral, Likely),
-        (Deepseek, Likely),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Inferred),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Inferred),
+        (Mistral, Inferred),
+        (Deepseek, Inferred),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     if view.draft.body.wrapped && view.draft.messages.is_empty() && !view.draft.body.stateful {
         notes.add(0, Span::NOWHERE, "the request holds no message".to_owned(), Fix::NONE);
     }

@@ -1,11 +1,11 @@
 #![doc = include_str!("empty_message.md")]
 
 use super::prelude::*;
-use super::silence;
-use crate::draft::{Content, Kind, Marks, Message, Part, Role, Text, Wire};
+use super::required_messages;
+use crate::draft::{ContentShape, Format, Message, MessageFlags, Part, PartKind, Role, TextShape};
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -16,43 +16,43 @@ pub(super) const RULE: Rule = Rule {
     summary: "a message that says nothing",
     explain: include_str!("empty_message.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Likely),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (OpenaiResponses, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Inferred),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (OpenaiResponses, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::HOLLOW_MESSAGE.or(Facts::HOLLOW_TEXT),
+    features: DraftFeatures::EMPTY_CONTENT.union(DraftFeatures::EMPTY_TEXT),
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let last = view.draft.messages.len().saturating_sub(1);
-    let kept = silence::kept(view);
+    let kept = required_messages::required_empty_message(view);
     for (at, message, parts) in view.messages() {
         if !is_empty(view, message, parts) {
             continue;
         }
         // The last reply may be empty; its field has to be there.
-        let there = matches!(message.content, Content::Text | Content::List);
+        let there = matches!(message.content, ContentShape::Text | ContentShape::List);
         let final_assistant = at == last && message.role.is_assistant();
         // Claude Code sends instructions without words: what they change stands in fields beside.
-        let bare_system = message.role.is_system() && message.content == Content::List;
+        let bare_system = message.role.is_system() && message.content == ContentShape::List;
         if (final_assistant && there || bare_system)
             && view.profile() == Profile::Anthropic
-            && view.layout() == Layout::Blocks
+            && view.layout() == MessageLayout::Blocks
         {
             continue;
         }
         // What stands in fields nobody knows is not thrown away unasked.
         let fix = if kept == Some(at) {
-            Fix::bold(Strategy::Recode)
-        } else if message.marks.has(Marks::UNKNOWN_BODY) {
-            Fix::bold(Strategy::Drop)
+            Fix::requires_unsafe(Strategy::Recode)
+        } else if message.flags.has(MessageFlags::UNKNOWN_BODY) {
+            Fix::requires_unsafe(Strategy::Drop)
         } else {
             Fix::safe(Strategy::Drop)
         };
@@ -61,54 +61,56 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
 }
 
 /// Whether the profile's provider sees nothing in a message.
-pub(super) fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool {
+pub(super) fn is_empty(view: &RuleContext<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool {
     let profile = view.profile();
     let strict = profile == Profile::Strict;
-    let hollow = |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Blank));
+    let hollow =
+        |part: &Part<'_>| matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Blank));
     match view.layout() {
-        Layout::Items => {
+        MessageLayout::Items => {
             let asked = matches!(profile, Profile::OpenaiResponses | Profile::Strict);
             let message_item = !matches!(message.role, Role::Answer | Role::Neutral);
-            let nothing = matches!(message.content, Content::Absent | Content::Null);
+            let nothing = matches!(message.content, ContentShape::Absent | ContentShape::Null);
             asked && message_item && nothing && parts.is_empty()
         }
-        Layout::Chat => {
+        MessageLayout::Chat => {
             let (assistant, system) = (message.role.is_assistant(), message.role.is_system());
             let speaker = message.role.is_user() || assistant || system;
-            if message.marks.has(Marks::OTHER_BODY) || !speaker {
+            if message.flags.has(MessageFlags::OTHER_BODY) || !speaker {
                 return false;
             }
-            if parts.iter().any(|part| matches!(part.kind, Kind::Call(_))) {
+            if parts.iter().any(|part| matches!(part.kind, PartKind::Call(_))) {
                 return false;
             }
             let asked = match profile {
                 Profile::OpenaiChat | Profile::Strict => true,
                 Profile::Mistral => {
-                    assistant || matches!(message.content, Content::Absent | Content::Null)
+                    assistant
+                        || matches!(message.content, ContentShape::Absent | ContentShape::Null)
                 }
-                Profile::Deepseek => assistant && message.content != Content::List,
+                Profile::Deepseek => assistant && message.content != ContentShape::List,
                 _ => return false,
             };
-            let body = || parts.iter().filter(|part| !matches!(part.kind, Kind::Reasoning(_)));
+            let body = || parts.iter().filter(|part| !matches!(part.kind, PartKind::Reasoning(_)));
             let nothing = match message.content {
-                Content::Absent | Content::Null | Content::Other => true,
-                Content::List => body().next().is_none(),
-                Content::Text => strict && !system && body().all(hollow),
+                ContentShape::Absent | ContentShape::Null | ContentShape::Other => true,
+                ContentShape::List => body().next().is_none(),
+                ContentShape::Text => strict && !system && body().all(hollow),
             };
             asked && nothing
         }
-        Layout::Blocks => {
+        MessageLayout::Blocks => {
             if message.role == Role::Neutral {
                 return false;
             }
-            match view.draft.wire {
-                Wire::Gemini => {
+            match view.draft.format {
+                Format::Gemini => {
                     matches!(profile, Profile::Gemini | Profile::Strict) && parts.is_empty()
                 }
                 _ => {
                     matches!(profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict)
                         && (parts.is_empty()
-                            || message.content == Content::Text && parts.iter().all(hollow))
+                            || message.content == ContentShape::Text && parts.iter().all(hollow))
                 }
             }
         }

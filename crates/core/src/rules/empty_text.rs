@@ -1,11 +1,11 @@
 #![doc = include_str!("empty_text.md")]
 
 use super::prelude::*;
-use super::silence;
-use crate::draft::{Content, Kind, Text, Wire};
+use super::required_messages;
+use crate::draft::{ContentShape, Format, PartKind, TextShape};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -16,33 +16,33 @@ pub(super) const RULE: Rule = Rule {
     summary: "an empty text block",
     explain: include_str!("empty_text.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (Anthropic, Sure),
-        (Gemini, Likely),
-        (Bedrock, Sure),
-        (Mistral, Likely),
-        (Deepseek, Likely),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (Anthropic, Documented),
+        (Gemini, Inferred),
+        (Bedrock, Documented),
+        (Mistral, Inferred),
+        (Deepseek, Inferred),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks],
-    needs: Facts::HOLLOW_TEXT,
+    features: DraftFeatures::EMPTY_TEXT,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    let kept = silence::kept(view);
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    let kept = required_messages::required_empty_message(view);
     // Gemini was seen to take empty texts; Vertex refuses some of them.
     let unsure = view.profile() == Profile::Gemini;
     for (at, message, parts) in view.messages() {
-        if message.content != Content::List {
+        if message.content != ContentShape::List {
             continue;
         }
         for part in parts {
-            if is_refused(view.profile(), view.draft.wire, &part.kind) {
+            if is_refused(view.profile(), view.draft.format, &part.kind) {
                 let fix = if kept == Some(at) {
-                    Fix::bold(Strategy::Recode)
+                    Fix::requires_unsafe(Strategy::Recode)
                 } else if unsure {
-                    Fix::bold(Strategy::Drop)
+                    Fix::requires_unsafe(Strategy::Drop)
                 } else {
                     Fix::safe(Strategy::Drop)
                 };
@@ -53,14 +53,14 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
 }
 
 /// Whether the profile's provider takes offence at an empty block of text.
-pub(crate) fn is_refused(profile: Profile, wire: Wire, kind: &Kind<'_>) -> bool {
-    let Kind::Text(text) = kind else { return false };
-    let chat = wire == Wire::OpenaiChat;
+pub(crate) fn is_refused(profile: Profile, wire: Format, kind: &PartKind<'_>) -> bool {
+    let PartKind::Text(text) = kind else { return false };
+    let chat = wire == Format::OpenaiChat;
     match (text, profile) {
-        (Text::Full | Text::Trailing | Text::Signature, _) => false,
+        (TextShape::Full | TextShape::Trailing | TextShape::Signature, _) => false,
         (_, Profile::Strict) => true,
-        (Text::Missing, Profile::OpenaiChat | Profile::Mistral | Profile::Deepseek) => chat,
-        (Text::Empty | Text::Missing, Profile::Gemini) => !chat,
+        (TextShape::Missing, Profile::OpenaiChat | Profile::Mistral | Profile::Deepseek) => chat,
+        (TextShape::Empty | TextShape::Missing, Profile::Gemini) => !chat,
         (_, Profile::Anthropic | Profile::Bedrock) => !chat,
         _ => false,
     }

@@ -1,10 +1,10 @@
 #![doc = include_str!("first_not_user.md")]
 
 use super::prelude::*;
-use crate::draft::{Marks, Wire};
+use crate::draft::{Format, MessageFlags};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -14,26 +14,31 @@ pub(super) const RULE: Rule = Rule {
     name: "first-not-user",
     summary: "a history that does not start with the user",
     explain: include_str!("first_not_user.md"),
-    applies: &[(Anthropic, Sure), (Gemini, Sure), (Bedrock, Likely), (Strict, Sure)],
+    applies: &[
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Inferred),
+        (Strict, Documented),
+    ],
     layouts: &[Chat, Blocks],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     if view.draft.body.stateful {
         return;
     }
     let first =
         view.draft.messages.iter().enumerate().find(|(_, message)| !message.role.is_system());
     let Some((at, message)) = first else { return };
-    if message.marks.has(Marks::COMPACTION) {
+    if message.flags.has(MessageFlags::COMPACTION) {
         return; // The provider drops what stands before its own summary.
     }
     let refused = if view.profile() == Profile::Gemini {
-        view.draft.wire == Wire::Gemini
+        view.draft.format == Format::Gemini
             && message.role.is_assistant()
-            && view.draft.calls_in(message)
+            && view.draft.has_calls(message)
     } else {
         !message.role.is_user()
     };

@@ -1,10 +1,10 @@
 #![doc = include_str!("foreign_signature.md")]
 
 use super::prelude::*;
-use crate::draft::{Kind, Seal, Wire};
+use crate::draft::{Format, PartKind, SignatureState};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,18 +13,20 @@ pub(super) const RULE: Rule = Rule {
     name: "foreign-signature",
     summary: "reasoning without the signature its provider wants",
     explain: include_str!("foreign_signature.md"),
-    applies: &[(Anthropic, Sure), (Strict, Sure)],
+    applies: &[(Anthropic, Documented), (Strict, Documented)],
     layouts: &[Blocks],
-    needs: Facts::REASONING,
+    features: DraftFeatures::REASONING,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.draft.wire != Wire::Anthropic {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    if view.draft.format != Format::Anthropic {
         return;
     }
     for (at, _, parts) in view.messages() {
-        for part in parts.iter().filter(|part| matches!(part.kind, Kind::Reasoning(Seal::Unsigned)))
+        for part in parts
+            .iter()
+            .filter(|part| matches!(part.kind, PartKind::Reasoning(SignatureState::Unsigned)))
         {
             let text = "reasoning without a signature: it was made elsewhere or cut off".to_owned();
             notes.add(at, part.span, text, Fix::safe(Strategy::Drop));

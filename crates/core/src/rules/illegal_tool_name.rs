@@ -1,10 +1,10 @@
 #![doc = include_str!("illegal_tool_name.md")]
 
 use super::prelude::*;
-use crate::{check::shown, draft::Family};
+use crate::{check::display_id, draft::CallFamily};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -14,36 +14,36 @@ pub(super) const RULE: Rule = Rule {
     summary: "a tool name with characters or a length the provider refuses",
     explain: include_str!("illegal_tool_name.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Likely),
-        (Anthropic, Likely),
-        (Gemini, Likely),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Likely),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Inferred),
+        (Anthropic, Inferred),
+        (Gemini, Inferred),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Inferred),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for (at, part, call) in view.calls() {
-        if !matches!(call.family, Family::Function | Family::Custom) {
+        if !matches!(call.family, CallFamily::Function | CallFamily::Custom) {
             continue; // Built-in tools carry no name.
         }
-        if call.name.as_deref().is_some_and(|name| view.profile().takes_name(name)) {
+        if call.name.as_deref().is_some_and(|name| view.profile().accepts_name(name)) {
             continue;
         }
         let text = match call.name.as_deref() {
             Some(name) => format!(
                 "tool name {} is refused: the provider takes {}",
-                shown(Some(name)),
-                view.profile().names().told()
+                display_id(Some(name)),
+                view.profile().name_rule().describe()
             ),
-            None => format!("call {} names no tool", shown(call.id.as_deref())),
+            None => format!("call {} names no tool", display_id(call.id.as_deref())),
         };
-        notes.call(at, part, call, text, Fix::safe(Strategy::Rename));
+        notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::prelude::*;
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, lone_surrogates},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, lone_surrogates},
     report::{Fix, Strategy},
 };
 
@@ -13,21 +13,21 @@ pub(super) const RULE: Rule = Rule {
     summary: "half a character",
     explain: include_str!("lone_surrogate.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::SURROGATE,
+    features: DraftFeatures::SURROGATE,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let spans = &view.draft.body.surrogates;
     for (&span, at) in spans.iter().zip(view.draft.messages_at(spans)) {
         let at = at.unwrap_or(0);

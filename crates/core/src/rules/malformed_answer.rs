@@ -1,10 +1,10 @@
 #![doc = include_str!("malformed_answer.md")]
 
 use super::prelude::*;
-use crate::draft::{Kind, Output, Wire};
+use crate::draft::{AnswerShape, Format, PartKind};
 use crate::{
-    check::{Notes, View, shown},
-    draft::Facts,
+    check::{Findings, RuleContext, display_id},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -15,33 +15,34 @@ pub(super) const RULE: Rule = Rule {
     summary: "an answer in a form that the format does not take",
     explain: include_str!("malformed_answer.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Likely),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Inferred),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ODD_ANSWER,
+    features: DraftFeatures::MALFORMED_ANSWER,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    let wire = view.draft.wire;
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    let wire = view.draft.format;
     let owner = match view.profile() {
         Profile::Strict => true,
-        Profile::Mistral | Profile::Deepseek => wire == Wire::OpenaiChat,
-        profile => profile == Profile::of(wire),
+        Profile::Mistral | Profile::Deepseek => wire == Format::OpenaiChat,
+        profile => profile == Profile::for_format(wire),
     };
     for paired in view.pairing.answers.iter().filter(|_| owner) {
-        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
-        if answer.output != Output::Odd {
+        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        if answer.output != AnswerShape::Malformed {
             continue;
         }
-        let text = format!("answer {} has content of a wrong type", shown(answer.id.as_deref()));
+        let text =
+            format!("answer {} has content of a wrong type", display_id(answer.id.as_deref()));
         let span = view.draft.parts[paired.part()].span;
         let finding = notes.add(paired.message(), span, text, Fix::safe(Strategy::Recode));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));

@@ -1,10 +1,10 @@
 #![doc = include_str!("malformed_arguments.md")]
 
 use super::prelude::*;
-use crate::{check::shown, draft::Arguments};
+use crate::{check::display_id, draft::ArgumentsShape};
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -15,48 +15,48 @@ pub(super) const RULE: Rule = Rule {
     summary: "arguments that are not what the format wants",
     explain: include_str!("malformed_arguments.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (Deepseek, Likely),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (Deepseek, Inferred),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ODD_ARGUMENTS,
+    features: DraftFeatures::MALFORMED_ARGUMENTS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let strict = view.profile() == Profile::Strict;
     let objects = matches!(view.profile(), Profile::Anthropic | Profile::Gemini | Profile::Bedrock);
     let strings = matches!(
         view.profile(),
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek
     );
-    let blocks = view.layout() == Layout::Blocks;
+    let blocks = view.layout() == MessageLayout::Blocks;
     let texts = strict || matches!(view.profile(), Profile::OpenaiChat | Profile::OpenaiResponses);
     for (at, part, call) in view.calls() {
         let what = match call.arguments {
-            Arguments::Good => continue,
-            Arguments::Broken if !strict => continue,
-            Arguments::Missing => "has no arguments",
-            Arguments::RawObject => "has arguments as an object, not as a string",
-            Arguments::RawString => "has arguments as a string, not as an object",
-            Arguments::Broken => "has arguments that are not a JSON object",
-            Arguments::WrongType => "has arguments of a wrong type",
-            Arguments::NoInput | Arguments::OddInput if !texts => continue,
-            Arguments::NoInput => "has no input",
-            Arguments::OddInput => "has an input that is no text",
+            ArgumentsShape::Valid => continue,
+            ArgumentsShape::Broken if !strict => continue,
+            ArgumentsShape::Missing => "has no arguments",
+            ArgumentsShape::RawObject => "has arguments as an object, not as a string",
+            ArgumentsShape::RawString => "has arguments as a string, not as an object",
+            ArgumentsShape::Broken => "has arguments that are not a JSON object",
+            ArgumentsShape::WrongType => "has arguments of a wrong type",
+            ArgumentsShape::NoInput | ArgumentsShape::MalformedInput if !texts => continue,
+            ArgumentsShape::NoInput => "has no input",
+            ArgumentsShape::MalformedInput => "has an input that is no text",
         };
         // Mistral turns an object into a string by itself.
-        let none = matches!(call.arguments, Arguments::Missing | Arguments::WrongType);
+        let none = matches!(call.arguments, ArgumentsShape::Missing | ArgumentsShape::WrongType);
         let mistral = view.profile() == Profile::Mistral && !blocks && none;
         if strict || blocks && objects || !blocks && strings || mistral {
-            let text = format!("call {} {what}", shown(call.id.as_deref()));
-            notes.call(at, part, call, text, Fix::safe(Strategy::Recode));
+            let text = format!("call {} {what}", display_id(call.id.as_deref()));
+            notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use super::prelude::*;
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
     report::{Fix, Strategy},
 };
 use crate::{
-    draft::{Kind, Marks},
-    policy::Orphans,
+    draft::{MessageFlags, PartKind},
+    policy::OrphanPolicy,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -17,25 +17,25 @@ pub(super) const RULE: Rule = Rule {
     summary: "a call, answer or reasoning in a message of the wrong role",
     explain: include_str!("misplaced_block.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks],
-    needs: Facts::MISPLACED,
+    features: DraftFeatures::MISPLACED,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for (at, message, parts) in view.messages() {
         let (user, assistant) = (message.role.is_user(), message.role.is_assistant());
-        if view.layout() == Layout::Chat {
-            if message.marks.has(Marks::STRAY_CALLS) {
+        if view.layout() == MessageLayout::Chat {
+            if message.flags.has(MessageFlags::STRAY_CALLS) {
                 let text = "only an assistant message can hold calls".to_owned();
                 notes.add(at, message.span, text, Fix::safe(Strategy::Drop));
             }
@@ -43,13 +43,13 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         }
         for (index, part) in message.range().zip(parts) {
             let (what, strategy) = match part.kind {
-                Kind::Call(_) if !assistant => {
+                PartKind::Call(_) if !assistant => {
                     ("a call outside an assistant message", Strategy::Drop)
                 }
-                Kind::Answer(_) if !user => {
-                    ("an answer outside a user message", answer(view, index))
+                PartKind::Answer(_) if !user => {
+                    ("an answer outside a user message", answer_strategy(view, index))
                 }
-                Kind::Reasoning(_) if user => ("reasoning in a user message", Strategy::Drop),
+                PartKind::Reasoning(_) if user => ("reasoning in a user message", Strategy::Drop),
                 _ => continue,
             };
             notes.add(at, part.span, what.to_owned(), Fix::safe(strategy));
@@ -58,12 +58,12 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
 }
 
 /// An answer with a call goes home; another is told as user text.
-fn answer(view: &View<'_, '_>, part: usize) -> Strategy {
+fn answer_strategy(view: &RuleContext<'_, '_>, part: usize) -> Strategy {
     let at = view.pairing.answers.binary_search_by_key(&part, |answer| answer.part());
-    let known = at.is_ok_and(|at| view.pairing.answers[at].fate().call().is_some());
-    match (known, view.question.policy.orphans) {
+    let known = at.is_ok_and(|at| view.pairing.answers[at].result_match().call().is_some());
+    match (known, view.options.policy.orphans) {
         (true, _) => Strategy::Recover,
-        (false, Orphans::Quote) => Strategy::Quote,
-        (false, Orphans::Drop) => Strategy::Drop,
+        (false, OrphanPolicy::Quote) => Strategy::Quote,
+        (false, OrphanPolicy::Drop) => Strategy::Drop,
     }
 }

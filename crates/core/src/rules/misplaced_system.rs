@@ -1,10 +1,10 @@
 #![doc = include_str!("misplaced_system.md")]
 
 use super::prelude::*;
-use crate::draft::{Kind, Role};
+use crate::draft::{PartKind, Role};
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -14,13 +14,19 @@ pub(super) const RULE: Rule = Rule {
     name: "misplaced-system",
     summary: "a system message where the provider takes none",
     explain: include_str!("misplaced_system.md"),
-    applies: &[(Anthropic, Sure), (Gemini, Sure), (Bedrock, Sure), (Mistral, Sure), (Strict, Sure)],
+    applies: &[
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Strict, Documented),
+    ],
     layouts: &[Chat, Blocks],
-    needs: Facts::SYSTEM,
+    features: DraftFeatures::SYSTEM,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let draft = view.draft;
     let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
     for (at, message) in
@@ -28,17 +34,17 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     {
         let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
         let refused = match (view.layout(), view.profile()) {
-            (Layout::Blocks, Profile::Gemini | Profile::Bedrock | Profile::Strict) => true,
-            (Layout::Blocks, Profile::Anthropic) => before.is_none_or(|before| {
+            (MessageLayout::Blocks, Profile::Gemini | Profile::Bedrock | Profile::Strict) => true,
+            (MessageLayout::Blocks, Profile::Anthropic) => before.is_none_or(|before| {
                 before.role.is_assistant()
                     && !matches!(
                         draft.parts_of(before).last().map(|part| &part.kind),
-                        Some(Kind::ServerAnswer(_))
+                        Some(PartKind::ServerAnswer(_))
                     )
             }),
-            (Layout::Chat, Profile::Mistral) => before
+            (MessageLayout::Chat, Profile::Mistral) => before
                 .is_some_and(|before| before.role.is_assistant() || before.role == Role::Answer),
-            (Layout::Chat, Profile::Strict) => at >= leading,
+            (MessageLayout::Chat, Profile::Strict) => at >= leading,
             _ => false,
         };
         if refused {

@@ -1,15 +1,15 @@
 #![doc = include_str!("missing_call_id.md")]
 
-use super::pairs;
+use super::paired_answers;
 use super::prelude::*;
 use crate::{
-    check::shown,
-    draft::{Kind, Wire},
-    pair::call_at,
+    check::display_id,
+    draft::{Format, PartKind},
+    pairing::call_at,
 };
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -19,34 +19,34 @@ pub(super) const RULE: Rule = Rule {
     summary: "a call without an id",
     explain: include_str!("missing_call_id.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Likely),
-        (Strict, Sure),
-        (Gemini, Likely),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Inferred),
+        (Strict, Documented),
+        (Gemini, Inferred),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.draft.wire == Wire::Gemini {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    if view.draft.format == Format::Gemini {
         return; // Ids are optional there.
     }
     for (at, part, call) in view.calls().filter(|(_, _, call)| call.id.is_none()) {
-        let text = format!("call to {} has no id", shown(call.name.as_deref()));
-        notes.call(at, part, call, text, Fix::safe(Strategy::Rename));
+        let text = format!("call to {} has no id", display_id(call.name.as_deref()));
+        notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
     }
     for paired in &view.pairing.answers {
-        let Some(call) = paired.fate().call() else { continue };
-        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        let Some(call) = paired.result_match().call() else { continue };
+        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
         let asked = call_at(view.draft, view.pairing.calls[call].part());
         if answer.id.is_none() && asked.is_some_and(|call| call.id.is_some()) {
-            pairs::note(
+            paired_answers::report_answer(
                 view,
                 notes,
                 paired,

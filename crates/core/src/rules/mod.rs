@@ -2,9 +2,9 @@
 //! who refuses it, and what repair does.
 
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
-    profile::{Evidence, Profile},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
+    profile::{Profile, RuleEvidence},
 };
 
 mod unanswered_call;
@@ -58,10 +58,10 @@ mod torn_line;
 mod nul_bytes;
 mod not_utf8;
 mod oversized_record;
-mod pairs;
-mod silence;
-mod flaws;
-pub(crate) mod server;
+mod paired_answers;
+mod required_messages;
+mod defects;
+pub(crate) mod server_calls;
 
 /// One rule: what it is called, who demands it, and how it is found.
 pub struct Rule {
@@ -74,15 +74,15 @@ pub struct Rule {
     /// Its page, in Markdown.
     pub explain: &'static str,
     /// Who demands it, and how we know.
-    pub applies: &'static [(Profile, Evidence)],
-    pub(crate) layouts: &'static [Layout],
-    pub(crate) needs: Facts,
-    pub(crate) check: fn(&View<'_, '_>, &mut Notes<'_, '_, '_>),
+    pub applies: &'static [(Profile, RuleEvidence)],
+    pub(crate) layouts: &'static [MessageLayout],
+    pub(crate) features: DraftFeatures,
+    pub(crate) check: fn(&RuleContext<'_, '_>, &mut Findings<'_, '_, '_>),
 }
 
 impl Rule {
     /// How we know that this profile's provider demands it; `None` if it does not.
-    pub fn evidence(&self, profile: Profile) -> Option<Evidence> {
+    pub fn evidence(&self, profile: Profile) -> Option<RuleEvidence> {
         self.applies.iter().find(|(who, _)| *who == profile).map(|(_, evidence)| *evidence)
     }
 
@@ -154,7 +154,7 @@ pub const ALL: &[&Rule] = &[
 ];
 
 /// The rule of that code or name: `FW101`, `101`, `unanswered-call`.
-pub fn find(text: &str) -> Option<&'static Rule> {
+pub fn find_rule(text: &str) -> Option<&'static Rule> {
     let text = text.trim();
     let digits = text.strip_prefix("FW").or_else(|| text.strip_prefix("fw")).unwrap_or(text);
     let code: Option<u16> = digits.parse().ok();
@@ -199,12 +199,12 @@ impl RuleSet {
 mod prelude {
     pub(super) use super::Rule;
     pub(super) use crate::{
-        draft::Layout::{Blocks, Chat, Items},
+        draft::MessageLayout::{Blocks, Chat, Items},
         profile::{
-            Evidence::{Likely, Sure},
             Profile::{
                 Anthropic, Bedrock, Deepseek, Gemini, Mistral, OpenaiChat, OpenaiResponses, Strict,
             },
+            RuleEvidence::{Documented, Inferred},
         },
     };
 }

@@ -1,15 +1,15 @@
 #![doc = include_str!("name_mismatch.md")]
 
-use super::pairs;
+use super::paired_answers;
 use super::prelude::*;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 use crate::{
-    draft::{Kind, Wire},
-    pair::call_at,
+    draft::{Format, PartKind},
+    pairing::call_at,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -17,19 +17,19 @@ pub(super) const RULE: Rule = Rule {
     name: "name-mismatch",
     summary: "an answer that names another tool than its call",
     explain: include_str!("name_mismatch.md"),
-    applies: &[(Gemini, Sure), (Strict, Sure)],
+    applies: &[(Gemini, Documented), (Strict, Documented)],
     layouts: &[Blocks],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.draft.wire != Wire::Gemini {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    if view.draft.format != Format::Gemini {
         return;
     }
     for paired in &view.pairing.answers {
-        let Some(call) = paired.fate().call() else { continue };
-        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        let Some(call) = paired.result_match().call() else { continue };
+        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
         let Some(asked) = call_at(view.draft, view.pairing.calls[call].part()) else { continue };
         if answer.tool() == asked.name.as_deref() {
             continue;
@@ -39,6 +39,13 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         } else {
             "names no tool"
         };
-        pairs::note(view, notes, paired, call, named, Fix::safe(Strategy::Rename));
+        paired_answers::report_answer(
+            view,
+            notes,
+            paired,
+            call,
+            named,
+            Fix::safe(Strategy::Rename),
+        );
     }
 }

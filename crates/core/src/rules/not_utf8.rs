@@ -1,15 +1,15 @@
 #![doc = include_str!("not_utf8.md")]
 
-use super::{flaws, prelude::*};
-use crate::draft::Facts;
+use super::{defects, prelude::*};
+use crate::draft::DraftFeatures;
 
 pub(super) const RULE: Rule = Rule {
     code: 803,
     name: "not-utf8",
     summary: "a line that is not UTF-8",
     explain: include_str!("not_utf8.md"),
-    applies: flaws::EVERYONE,
+    applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::FLAWED,
-    check: |view, notes| flaws::note(view, notes, RULE.code),
+    features: DraftFeatures::FILE_DEFECT,
+    check: |view, notes| defects::report_defects(view, notes, RULE.code),
 };

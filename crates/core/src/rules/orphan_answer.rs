@@ -1,10 +1,10 @@
 #![doc = include_str!("orphan_answer.md")]
 
 use super::prelude::*;
-use crate::{check::shown, draft::Kind, pair::Fate, policy::Orphans};
+use crate::{check::display_id, draft::PartKind, pairing::ResultMatch, policy::OrphanPolicy};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -14,30 +14,32 @@ pub(super) const RULE: Rule = Rule {
     summary: "an answer to a call that is not there",
     explain: include_str!("orphan_answer.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     if view.draft.body.stateful {
         return; // The call may lie on the server.
     }
-    for paired in view.pairing.answers.iter().filter(|paired| paired.fate() == Fate::Orphan) {
-        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
-        let text = format!("answer {} has no call", shown(answer.id.as_deref()));
-        let strategy = match view.question.policy.orphans {
-            Orphans::Quote => Strategy::Quote,
-            Orphans::Drop => Strategy::Drop,
+    for paired in
+        view.pairing.answers.iter().filter(|paired| paired.result_match() == ResultMatch::Orphan)
+    {
+        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        let text = format!("answer {} has no call", display_id(answer.id.as_deref()));
+        let strategy = match view.options.policy.orphans {
+            OrphanPolicy::Quote => Strategy::Quote,
+            OrphanPolicy::Drop => Strategy::Drop,
         };
         let span = view.draft.parts[paired.part()].span;
         let finding = notes.add(paired.message(), span, text, Fix::safe(strategy));

@@ -1,10 +1,10 @@
 #![doc = include_str!("orphan_server_answer.md")]
 
 use super::prelude::*;
-use super::server;
+use super::server_calls;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,14 +13,14 @@ pub(super) const RULE: Rule = Rule {
     name: "orphan-server-answer",
     summary: "an answer of the provider's own tool without its call",
     explain: include_str!("orphan_server_answer.md"),
-    applies: &[(Anthropic, Sure), (Bedrock, Likely), (Strict, Sure)],
+    applies: &[(Anthropic, Documented), (Bedrock, Inferred), (Strict, Documented)],
     layouts: &[Blocks],
-    needs: Facts::SERVER,
+    features: DraftFeatures::SERVER,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    for (at, part) in server::orphan_answers(view.draft) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    for (at, part) in server_calls::orphan_answers(view.draft) {
         let text =
             "an answer of the provider's own tool has no call before it in its turn".to_owned();
         notes.add(at, view.draft.parts[part].span, text, Fix::safe(Strategy::Drop));

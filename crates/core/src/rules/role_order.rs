@@ -1,11 +1,11 @@
 #![doc = include_str!("role_order.md")]
 
 use super::prelude::*;
-use crate::draft::Wire;
+use crate::draft::Format;
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
-    profile::{Profile, answers_alone},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
+    profile::{Profile, requires_answers_alone},
     report::{Fix, Strategy},
 };
 
@@ -14,16 +14,16 @@ pub(super) const RULE: Rule = Rule {
     name: "role-order",
     summary: "two neighbouring messages of one side",
     explain: include_str!("role_order.md"),
-    applies: &[(Gemini, Sure), (Bedrock, Sure), (Strict, Sure)],
+    applies: &[(Gemini, Documented), (Bedrock, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
-    needs: Facts::NEIGHBOURS,
+    features: DraftFeatures::SAME_SIDE_NEIGHBORS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let draft = view.draft;
-    let alone = answers_alone(view.profile(), draft);
-    let groups = &view.pairing.groups;
+    let alone = requires_answers_alone(view.profile(), draft);
+    let groups = &view.pairing.turns;
     let in_group = |at: usize| {
         let group = groups.partition_point(|group| group.messages().end <= at);
         groups.get(group).is_some_and(|group| group.messages().start < at)
@@ -36,9 +36,11 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             continue;
         }
         let refused = match view.profile() {
-            Profile::Gemini => draft.wire == Wire::Gemini && assistants && draft.calls_in(message),
-            _ if alone && users && view.layout() == Layout::Blocks => {
-                !draft.answers_in(before) || draft.answers_in(message)
+            Profile::Gemini => {
+                draft.format == Format::Gemini && assistants && draft.has_calls(message)
+            }
+            _ if alone && users && view.layout() == MessageLayout::Blocks => {
+                !draft.has_answers(before) || draft.has_answers(message)
             }
             _ => true,
         };

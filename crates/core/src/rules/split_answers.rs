@@ -1,11 +1,11 @@
 #![doc = include_str!("split_answers.md")]
 
-use super::pairs;
+use super::paired_answers;
 use super::prelude::*;
-use crate::pair::Fate;
+use crate::pairing::ResultMatch;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -14,16 +14,21 @@ pub(super) const RULE: Rule = Rule {
     name: "split-answers",
     summary: "answers of one turn spread over several messages",
     explain: include_str!("split_answers.md"),
-    applies: &[(Anthropic, Sure), (Gemini, Sure), (Bedrock, Sure), (Strict, Sure)],
+    applies: &[
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Strict, Documented),
+    ],
     layouts: &[Blocks],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        if let Fate::Split(call) = paired.fate() {
-            pairs::note(
+        if let ResultMatch::Split(call) = paired.result_match() {
+            paired_answers::report_answer(
                 view,
                 notes,
                 paired,

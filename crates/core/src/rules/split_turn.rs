@@ -1,10 +1,10 @@
 #![doc = include_str!("split_turn.md")]
 
 use super::prelude::*;
-use crate::pair::{Group, Pairing, call_at};
+use crate::pairing::{CallPairing, Turn, call_at};
 use crate::{
-    check::{Notes, View},
-    draft::{Draft, Facts, Kind, Layout},
+    check::{Findings, RuleContext},
+    draft::{Draft, DraftFeatures, MessageLayout, PartKind},
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -14,44 +14,49 @@ pub(super) const RULE: Rule = Rule {
     name: "split-turn",
     summary: "parallel calls spread over several assistant messages",
     explain: include_str!("split_turn.md"),
-    applies: &[(Bedrock, Sure), (Deepseek, Sure), (Mistral, Sure), (Strict, Sure)],
+    applies: &[
+        (Bedrock, Documented),
+        (Deepseek, Documented),
+        (Mistral, Documented),
+        (Strict, Documented),
+    ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::NEIGHBOURS,
+    features: DraftFeatures::SAME_SIDE_NEIGHBORS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.layout() == Layout::Items {
-        return items(view, notes);
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    if view.layout() == MessageLayout::Items {
+        return check_items(view, notes);
     }
-    for group in view.pairing.groups.iter().filter(|group| group.messages().len() > 1) {
+    for group in view.pairing.turns.iter().filter(|group| group.messages().len() > 1) {
         let count = group.messages().len();
         let text = format!("parallel calls are spread over {count} assistant messages");
         let strategy = match view.layout() {
-            Layout::Chat => Strategy::Reorder,
-            Layout::Blocks | Layout::Items => Strategy::Merge,
+            MessageLayout::Chat => Strategy::Reorder,
+            MessageLayout::Blocks | MessageLayout::Items => Strategy::Merge,
         };
-        note(view, notes, group, group.messages().start + 1, text, strategy);
+        report_split(view, notes, group, group.messages().start + 1, text, strategy);
     }
 }
 
 /// A text behind a call ends the turn of that call.
-fn items(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check_items(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     if !matches!(view.profile(), Profile::Deepseek | Profile::Strict) {
         return;
     }
-    for group in &view.pairing.groups {
-        if let Some(&at) = cuts(view.draft, view.pairing, group).first() {
+    for group in &view.pairing.turns {
+        if let Some(&at) = answer_positions(view.draft, view.pairing, group).first() {
             let text = "a text stands between a call and its answer".to_owned();
-            note(view, notes, group, at, text, Strategy::Reorder);
+            report_split(view, notes, group, at, text, Strategy::Reorder);
         }
     }
 }
 
-fn note(
-    view: &View<'_, '_>,
-    notes: &mut Notes<'_, '_, '_>,
-    group: &Group,
+fn report_split(
+    view: &RuleContext<'_, '_>,
+    notes: &mut Findings<'_, '_, '_>,
+    group: &Turn,
     at: usize,
     text: String,
     strategy: Strategy,
@@ -66,13 +71,17 @@ fn note(
 
 /// The items of a turn before which the answers of the calls so far belong: texts behind a call
 /// that is answered behind them.
-pub(crate) fn cuts(draft: &Draft<'_>, pairing: &Pairing, group: &Group) -> Vec<usize> {
+pub(crate) fn answer_positions(
+    draft: &Draft<'_>,
+    pairing: &CallPairing,
+    group: &Turn,
+) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut calls = pairing.calls[group.calls()].iter().peekable();
     let mut answered = false;
     for at in group.messages() {
         let parts = draft.parts_of(&draft.messages[at]);
-        if answered && parts.iter().any(|part| matches!(part.kind, Kind::Text(_))) {
+        if answered && parts.iter().any(|part| matches!(part.kind, PartKind::Text(_))) {
             cuts.push(at);
             answered = false;
         }

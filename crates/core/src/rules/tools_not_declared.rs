@@ -1,10 +1,10 @@
 #![doc = include_str!("tools_not_declared.md")]
 
 use super::prelude::*;
-use crate::draft::{Kind, Part, Wire};
+use crate::draft::{Format, Part, PartKind};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,19 +13,19 @@ pub(super) const RULE: Rule = Rule {
     name: "tools-not-declared",
     summary: "calls in the history, no tools in the request",
     explain: include_str!("tools_not_declared.md"),
-    applies: &[(Bedrock, Sure), (Strict, Sure)],
+    applies: &[(Bedrock, Documented), (Strict, Documented)],
     layouts: &[Blocks],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let body = &view.draft.body;
-    if view.draft.wire != Wire::Bedrock || !body.request || body.tools {
+    if view.draft.format != Format::Bedrock || !body.request || body.tools {
         return;
     }
     let is_tool = |part: &Part<'_>| {
-        use Kind::{Answer, Call, ServerAnswer, ServerCall};
+        use PartKind::{Answer, Call, ServerAnswer, ServerCall};
         matches!(part.kind, Call(_) | Answer(_) | ServerCall(_) | ServerAnswer(_))
     };
     let first = view.messages().find(|(_, _, parts)| parts.iter().any(is_tool));

@@ -1,15 +1,15 @@
 #![doc = include_str!("torn_line.md")]
 
-use super::{flaws, prelude::*};
-use crate::draft::Facts;
+use super::{defects, prelude::*};
+use crate::draft::DraftFeatures;
 
 pub(super) const RULE: Rule = Rule {
     code: 801,
     name: "torn-line",
     summary: "a line that is not a whole record",
     explain: include_str!("torn_line.md"),
-    applies: flaws::EVERYONE,
+    applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::FLAWED,
-    check: |view, notes| flaws::note(view, notes, RULE.code),
+    features: DraftFeatures::FILE_DEFECT,
+    check: |view, notes| defects::report_defects(view, notes, RULE.code),
 };

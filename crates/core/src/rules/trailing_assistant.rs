@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use super::prelude::*;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
 use crate::{
-    draft::{Kind, Marks, Part},
+    draft::{MessageFlags, Part, PartKind},
     profile::claude_without_prefill,
 };
 
@@ -19,13 +19,19 @@ pub(super) const RULE: Rule = Rule {
     name: "trailing-assistant",
     summary: "a request that ends with the assistant",
     explain: include_str!("trailing_assistant.md"),
-    applies: &[(Anthropic, Sure), (Gemini, Sure), (Bedrock, Sure), (Mistral, Sure), (Strict, Sure)],
+    applies: &[
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Strict, Documented),
+    ],
     layouts: &[Chat, Blocks],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let draft = view.draft;
     if !draft.body.request
         || view.pairing.calls.last().is_some_and(|call| {
@@ -40,21 +46,26 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let model = draft.body.model.as_deref().unwrap_or("");
     let allowed = match view.profile() {
         Profile::Anthropic => !claude_without_prefill(model),
-        Profile::Mistral => message.marks.has(Marks::PREFIX),
+        Profile::Mistral => message.flags.has(MessageFlags::PREFIX),
         _ => false,
     };
     if !allowed && !is_paused(draft.parts_of(message)) {
         let text = "the request ends with the assistant's words".to_owned();
-        notes.add(draft.messages.len() - 1, message.span, text, Fix::bold(Strategy::Insert));
+        notes.add(
+            draft.messages.len() - 1,
+            message.span,
+            text,
+            Fix::requires_unsafe(Strategy::Insert),
+        );
     }
 }
 
 /// A turn that the provider paused inside its own tool is sent back as it is.
 fn is_paused(parts: &[Part<'_>]) -> bool {
-    let answers = parts.iter().filter(|part| matches!(part.kind, Kind::ServerAnswer(_)));
+    let answers = parts.iter().filter(|part| matches!(part.kind, PartKind::ServerAnswer(_)));
     let answered: HashSet<&str> = answers.filter_map(|part| part.kind.server_id()).collect();
     parts.iter().any(|part| match &part.kind {
-        kind @ Kind::ServerCall(_) => kind.server_id().is_none_or(|id| !answered.contains(id)),
+        kind @ PartKind::ServerCall(_) => kind.server_id().is_none_or(|id| !answered.contains(id)),
         _ => false,
     })
 }

@@ -1,10 +1,10 @@
 #![doc = include_str!("trailing_whitespace.md")]
 
 use super::prelude::*;
-use crate::draft::{Kind, Text, Wire};
+use crate::draft::{Format, PartKind, TextShape};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,14 +13,14 @@ pub(super) const RULE: Rule = Rule {
     name: "trailing-whitespace",
     summary: "a final assistant text that ends in white space",
     explain: include_str!("trailing_whitespace.md"),
-    applies: &[(Anthropic, Sure)],
+    applies: &[(Anthropic, Documented)],
     layouts: &[Blocks],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.draft.wire != Wire::Anthropic {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    if view.draft.format != Format::Anthropic {
         return;
     }
     let Some(message) = view.draft.messages.last().filter(|message| message.role.is_assistant())
@@ -28,7 +28,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         return;
     };
     let Some(part) = view.draft.parts_of(message).last() else { return };
-    if let Kind::Text(Text::Trailing | Text::Blank) = part.kind {
+    if let PartKind::Text(TextShape::Trailing | TextShape::Blank) = part.kind {
         let text = "the final assistant text ends in white space".to_owned();
         let at = view.draft.messages.len() - 1;
         notes.add(at, part.span, text, Fix::safe(Strategy::Recode));

@@ -1,10 +1,10 @@
 #![doc = include_str!("unanswered_call.md")]
 
 use super::prelude::*;
-use crate::{check::shown, pair::call_at, policy::Unanswered};
+use crate::{check::display_id, pairing::call_at, policy::UnansweredPolicy};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -14,22 +14,22 @@ pub(super) const RULE: Rule = Rule {
     summary: "a call that nobody answers",
     explain: include_str!("unanswered_call.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::ALWAYS,
+    features: DraftFeatures::ALWAYS,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    let running = view.frontier();
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+    let running = view.running_calls();
     for (index, paired) in view.pairing.calls.iter().enumerate() {
         if paired.answer().is_some() || running.contains(&index) {
             continue;
@@ -39,18 +39,18 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             Some(name) => {
                 format!(
                     "call {} to {} is never answered",
-                    shown(call.id.as_deref()),
-                    shown(Some(name))
+                    display_id(call.id.as_deref()),
+                    display_id(Some(name))
                 )
             }
-            None => format!("call {} is never answered", shown(call.id.as_deref())),
+            None => format!("call {} is never answered", display_id(call.id.as_deref())),
         };
-        let strategy = match view.question.policy.unanswered {
-            Unanswered::Answer if call.family.takes_words() => Strategy::Synthesize,
-            Unanswered::Answer => Strategy::Drop,
-            Unanswered::DropTurn | Unanswered::DropCall => Strategy::Drop,
+        let strategy = match view.options.policy.unanswered {
+            UnansweredPolicy::Answer if call.family.accepts_text() => Strategy::Synthesize,
+            UnansweredPolicy::Answer => Strategy::Drop,
+            UnansweredPolicy::DropTurn | UnansweredPolicy::DropCall => Strategy::Drop,
         };
-        notes.call(
+        notes.add_for_call(
             paired.message(),
             &view.draft.parts[paired.part()],
             call,

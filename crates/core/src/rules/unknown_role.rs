@@ -1,10 +1,10 @@
 #![doc = include_str!("unknown_role.md")]
 
 use super::prelude::*;
-use crate::draft::{Layout, Role};
+use crate::draft::{MessageLayout, Role};
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -15,27 +15,27 @@ pub(super) const RULE: Rule = Rule {
     summary: "a role the provider does not know",
     explain: include_str!("unknown_role.md"),
     applies: &[
-        (OpenaiChat, Sure),
-        (OpenaiResponses, Sure),
-        (Anthropic, Sure),
-        (Gemini, Sure),
-        (Bedrock, Sure),
-        (Mistral, Sure),
-        (Deepseek, Sure),
-        (Strict, Sure),
+        (OpenaiChat, Documented),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
     ],
     layouts: &[Chat, Blocks, Items],
-    needs: Facts::UNKNOWN_ROLE.or(Facts::SYSTEM),
+    features: DraftFeatures::UNKNOWN_ROLE.union(DraftFeatures::SYSTEM),
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let few = matches!(view.profile(), Profile::Mistral | Profile::Deepseek | Profile::Strict);
     for (at, message, _) in view.messages() {
         let what = match message.role {
             Role::Unknown => "the role is missing or unknown",
             Role::Developer if few => "the provider does not know the role `developer`",
-            Role::Neutral if few && view.layout() == Layout::Chat => {
+            Role::Neutral if few && view.layout() == MessageLayout::Chat => {
                 "the provider does not know the role `function`"
             }
             _ => continue,

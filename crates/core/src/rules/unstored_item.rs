@@ -1,10 +1,10 @@
 #![doc = include_str!("unstored_item.md")]
 
 use super::prelude::*;
-use crate::draft::Marks;
+use crate::draft::MessageFlags;
 use crate::{
-    check::{Notes, View},
-    draft::Facts,
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
     report::{Fix, Strategy},
 };
 
@@ -13,18 +13,18 @@ pub(super) const RULE: Rule = Rule {
     name: "unstored-item",
     summary: "a reasoning item that only the server's store could resolve",
     explain: include_str!("unstored_item.md"),
-    applies: &[(OpenaiResponses, Sure)],
+    applies: &[(OpenaiResponses, Documented)],
     layouts: &[Items],
-    needs: Facts::ITEM_ID,
+    features: DraftFeatures::ITEM_ID,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     if !view.draft.body.unstored {
         return;
     }
     for (at, message, _) in
-        view.messages().filter(|(_, message, _)| message.marks.has(Marks::UNSTORED))
+        view.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::UNSTORED))
     {
         let text =
             "the request stores nothing, and this reasoning has no encrypted content".to_owned();

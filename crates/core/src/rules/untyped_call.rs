@@ -2,8 +2,8 @@
 
 use super::prelude::*;
 use crate::{
-    check::{Notes, View, shown},
-    draft::Facts,
+    check::{Findings, RuleContext, display_id},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -13,20 +13,21 @@ pub(super) const RULE: Rule = Rule {
     name: "untyped-call",
     summary: "a call that does not say of which type it is",
     explain: include_str!("untyped_call.md"),
-    applies: &[(OpenaiChat, Sure), (Mistral, Sure), (Strict, Sure)],
+    applies: &[(OpenaiChat, Documented), (Mistral, Documented), (Strict, Documented)],
     layouts: &[Chat],
-    needs: Facts::UNTYPED_CALL,
+    features: DraftFeatures::UNTYPED_CALL,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     for (at, part, call) in view.calls().filter(|(_, _, call)| !call.typed) {
         // Mistral takes a call for a function unless it says something else.
         let silent = !part.span.of(view.draft.source).contains("\"type\"");
         if silent && view.profile() == Profile::Mistral {
             continue;
         }
-        let text = format!("call {} does not say of which type it is", shown(call.id.as_deref()));
-        notes.call(at, part, call, text, Fix::safe(Strategy::Recode));
+        let text =
+            format!("call {} does not say of which type it is", display_id(call.id.as_deref()));
+        notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
     }
 }

@@ -3,9 +3,9 @@
 use super::prelude::*;
 use crate::draft::Role;
 use crate::{
-    check::{Notes, View},
-    draft::{Facts, Layout},
-    profile::{Profile, answers_alone},
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
+    profile::{Profile, requires_answers_alone},
     report::{Fix, Strategy},
 };
 
@@ -14,26 +14,26 @@ pub(super) const RULE: Rule = Rule {
     name: "user-after-answer",
     summary: "a user message directly behind an answer",
     explain: include_str!("user_after_answer.md"),
-    applies: &[(Mistral, Sure), (Bedrock, Sure), (Strict, Sure)],
+    applies: &[(Mistral, Documented), (Bedrock, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
-    needs: Facts::USER_AFTER_ANSWER,
+    features: DraftFeatures::USER_AFTER_ANSWER,
     check,
 };
 
-fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     let draft = view.draft;
-    let alone = answers_alone(view.profile(), draft);
+    let alone = requires_answers_alone(view.profile(), draft);
     for at in 1..draft.messages.len() {
         let (before, message) = (&draft.messages[at - 1], &draft.messages[at]);
         let refused = message.role.is_user()
             && match view.layout() {
-                Layout::Blocks => {
+                MessageLayout::Blocks => {
                     alone
                         && before.role.is_user()
-                        && draft.answers_in(before)
-                        && !draft.answers_in(message)
+                        && draft.has_answers(before)
+                        && !draft.has_answers(message)
                 }
-                Layout::Chat | Layout::Items => {
+                MessageLayout::Chat | MessageLayout::Items => {
                     view.profile() != Profile::Bedrock && before.role == Role::Answer
                 }
             };

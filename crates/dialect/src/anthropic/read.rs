@@ -1,17 +1,19 @@
 //! Outlines an Anthropic message.
 
 use foxwedge_core::{
-    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span, Text,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
+    PartKind, Role, SignatureState, Span, TextShape,
 };
 
 use crate::{
-    json::{Scan, Scanner, Shape},
+    json::{JsonScanner, JsonShape, ScanResult},
     outline::{
-        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word, words,
+        OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
+        read_string, read_text, read_unknown_field, require_string, text_fullness,
     },
 };
 
-pub(crate) fn known(role: &str) -> Option<Role> {
+pub(crate) fn known_role(role: &str) -> Option<Role> {
     Some(match role {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -21,105 +23,111 @@ pub(crate) fn known(role: &str) -> Option<Role> {
 }
 
 /// Reads one message.
-pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+pub(crate) fn read_message<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     let mut who = Role::Unknown;
-    let mut content = Content::Absent;
-    let mut marks = Marks::default();
-    let mut other = Marks::default();
+    let mut content = ContentShape::Absent;
+    let mut marks = MessageFlags::default();
+    let mut other = MessageFlags::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
-                once.field(scan, 0, key)?;
-                (who, marks) = role(scan, source, known)?;
+                once.check(scan, 0, key)?;
+                (who, marks) = read_role(scan, source, known_role)?;
             }
             b"content" => {
-                once.field(scan, 1, key)?;
+                once.check(scan, 1, key)?;
                 reader.compaction = false;
-                content = body(scan, reader, block)?;
+                content = read_content(scan, reader, read_block)?;
             }
-            _ => unknown(scan, key, &mut other)?,
+            _ => read_unknown_field(scan, key, &mut other)?,
         }
         Ok(())
     })?;
     if std::mem::take(&mut reader.compaction) {
-        marks = marks.with(Marks::COMPACTION);
+        marks = marks.with(MessageFlags::COMPACTION);
     }
-    reader.builder.message(who, span, content, marks.with(other));
+    reader.builder.push_message(who, span, content, marks.with(other));
     Ok(())
 }
 
 /// Reads a content field that is a string or a list of blocks.
-pub(crate) fn body<'a>(
-    scan: &mut Scanner<'a>,
-    reader: &mut Reader<'a>,
-    block: fn(&mut Scanner<'a>, &mut Reader<'a>) -> Scan<()>,
-) -> Scan<Content> {
+pub(crate) fn read_content<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    block: fn(&mut JsonScanner<'a>, &mut OutlineReader<'a>) -> ScanResult<()>,
+) -> ScanResult<ContentShape> {
     Ok(match scan.shape()? {
-        Shape::String => {
+        JsonShape::String => {
             let start = scan.position();
             let text = scan.string()?;
-            let says = fullness(reader.source, text);
-            reader.builder.part(Span::new(start, scan.position()), Kind::Text(says));
-            Content::Text
+            let says = text_fullness(reader.source, text);
+            reader.builder.push_part(Span::new(start, scan.position()), PartKind::Text(says));
+            ContentShape::Text
         }
-        Shape::Array => {
+        JsonShape::Array => {
             scan.array(|scan, _| match scan.shape()? {
-                Shape::Object => block(scan, reader),
-                _ => scan.trouble("a block is not an object"),
+                JsonShape::Object => block(scan, reader),
+                _ => scan.fail("a block is not an object"),
             })?;
-            Content::List
+            ContentShape::List
         }
-        Shape::Null => scan.skip().map(|_| Content::Null)?,
-        Shape::Object | Shape::Number | Shape::Bool => {
-            return scan.trouble("`content` is neither text nor a list");
+        JsonShape::Null => scan.skip().map(|_| ContentShape::Null)?,
+        JsonShape::Object | JsonShape::Number | JsonShape::Bool => {
+            return scan.fail("`content` is neither text nor a list");
         }
     })
 }
 
 /// Reads one block.
-pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+pub(crate) fn read_block<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     let mut kind = None;
     let (mut id, mut tool_use_id, mut name) = (None, None, None);
-    let mut arguments = Arguments::Missing;
-    let mut content = (Output::Missing, Span::NOWHERE);
+    let mut arguments = ArgumentsShape::Missing;
+    let mut content = (AnswerShape::Missing, Span::NOWHERE);
     let mut says = None;
     let mut sealed = false;
     let span = scan.object(|scan, key, _| {
         match key {
             b"type" => {
-                once.field(scan, 0, key)?;
-                kind = Some(text(scan, key)?);
+                once.check(scan, 0, key)?;
+                kind = Some(require_string(scan, key)?);
             }
             b"text" => {
-                once.field(scan, 1, key)?;
-                says = words(scan, source, key)?;
+                once.check(scan, 1, key)?;
+                says = read_text(scan, source, key)?;
             }
             b"id" => {
-                once.field(scan, 2, key)?;
-                id = word(scan, source)?;
+                once.check(scan, 2, key)?;
+                id = read_non_empty(scan, source)?;
             }
             b"tool_use_id" => {
-                once.field(scan, 3, key)?;
-                tool_use_id = word(scan, source)?;
+                once.check(scan, 3, key)?;
+                tool_use_id = read_non_empty(scan, source)?;
             }
             b"name" => {
-                once.field(scan, 4, key)?;
-                name = word(scan, source)?;
+                once.check(scan, 4, key)?;
+                name = read_non_empty(scan, source)?;
             }
             b"input" => {
-                once.field(scan, 5, key)?;
-                arguments = object_arguments(scan)?;
+                once.check(scan, 5, key)?;
+                arguments = read_object_arguments(scan)?;
             }
             b"content" => {
-                once.field(scan, 6, key)?;
-                content = output(scan)?;
+                once.check(scan, 6, key)?;
+                content = read_output(scan)?;
             }
             b"signature" | b"data" => {
-                sealed |= string(scan)?.is_some_and(|text| !text.span.is_empty());
+                sealed |= read_string(scan)?.is_some_and(|text| !text.span.is_empty());
             }
             _ => {
                 scan.skip()?;
@@ -127,36 +135,38 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
         }
         Ok(())
     })?;
-    let Some(kind) = kind else { return scan.trouble("a block has no `type`") };
-    let seal = if sealed { Seal::Signed } else { Seal::Unsigned };
+    let Some(kind) = kind else { return scan.fail("a block has no `type`") };
+    let seal = if sealed { SignatureState::Signed } else { SignatureState::Unsigned };
     let kind = match &*kind.text(source) {
-        "text" => Kind::Text(says.unwrap_or(Text::Missing)),
-        "tool_use" => Kind::call(Call {
+        "text" => PartKind::Text(says.unwrap_or(TextShape::Missing)),
+        "tool_use" => PartKind::call(DraftCall {
             id: id.into(),
             name: name.into(),
-            family: Family::Function,
+            family: CallFamily::Function,
             arguments,
             signed: false,
             typed: true,
         }),
-        "tool_result" => Kind::answer(Answer {
+        "tool_result" => PartKind::answer(DraftAnswer {
             id: tool_use_id.into(),
             name: None,
-            family: Family::Function,
+            family: CallFamily::Function,
             output: content.0,
             content: content.1,
             media: false,
         }),
-        "thinking" | "redacted_thinking" => Kind::Reasoning(seal),
-        "image" | "document" => Kind::Media,
-        "server_tool_use" | "mcp_tool_use" => Kind::ServerCall(id.map(Box::new)),
+        "thinking" | "redacted_thinking" => PartKind::Reasoning(seal),
+        "image" | "document" => PartKind::Media,
+        "server_tool_use" | "mcp_tool_use" => PartKind::ServerCall(id.map(Box::new)),
         "compaction" => {
             reader.compaction = true;
-            Kind::Other
+            PartKind::Other
         }
-        other if other.ends_with("_tool_result") => Kind::ServerAnswer(tool_use_id.map(Box::new)),
-        _ => Kind::Other,
+        other if other.ends_with("_tool_result") => {
+            PartKind::ServerAnswer(tool_use_id.map(Box::new))
+        }
+        _ => PartKind::Other,
     };
-    reader.builder.part(span, kind);
+    reader.builder.push_part(span, kind);
     Ok(())
 }

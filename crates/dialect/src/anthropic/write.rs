@@ -1,45 +1,56 @@
 //! Spells Anthropic blocks.
 
-use foxwedge_core::{Answer, Kind, Patch, Span};
+use foxwedge_core::{DraftAnswer, PartKind, PartPatch, Span};
 
 use crate::{
-    json::{field, quote, says},
-    splice::{Change, Changes, Element, Encoding, Spelling, respelled, told},
+    json::{field_text, field_value, quote},
+    splice::{
+        ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, FieldChange, FieldChanges,
+        encode_arguments, value_as_text,
+    },
 };
 
 /// How Anthropic spells things.
-pub(crate) const SPELLING: Spelling = Spelling {
+pub(crate) const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
     parts: "content",
     assistant: "assistant",
     text: ("{\"type\":\"text\",\"text\":", "}"),
     changes,
-    answer,
-    beside: |_, _| Vec::new(),
-    element,
+    answer: new_result,
+    extra_media: |_, _| Vec::new(),
+    element: quote_element,
 };
 
-fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<'static> {
-    let mut changes: Changes<'static> = Vec::new();
+fn changes(
+    source: &str,
+    block: Span,
+    patch: &PartPatch,
+    kind: &PartKind<'_>,
+) -> FieldChanges<'static> {
+    let mut changes: FieldChanges<'static> = Vec::new();
     if let Some(id) = patch.new_id(kind) {
-        let key = if matches!(kind, Kind::Answer(_)) { "tool_use_id" } else { "id" };
-        changes.push((key, Change::Text(quote(id))));
+        let key = if matches!(kind, PartKind::Answer(_)) { "tool_use_id" } else { "id" };
+        changes.push((key, FieldChange::Text(quote(id))));
     }
-    changes.extend(patch.new_name(kind).map(|name| ("name", Change::Text(quote(name)))));
+    changes.extend(patch.new_name(kind).map(|name| ("name", FieldChange::Text(quote(name)))));
     if let Some(fix) = patch.arguments {
-        let value = field(source, block, "input");
-        changes.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
+        let value = field_value(source, block, "input");
+        changes.push((
+            "input",
+            FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Object)),
+        ));
     }
-    changes.extend(patch.output().map(|words| ("content", Change::Text(quote(words)))));
-    if let Kind::Answer(answer) = kind
-        && patch.told
+    changes.extend(patch.output().map(|words| ("content", FieldChange::Text(quote(words)))));
+    if let PartKind::Answer(answer) = kind
+        && patch.recode_content
         && patch.output().is_none()
     {
-        changes.push(("content", Change::Text(quote(&told(source, answer.content)))));
+        changes.push(("content", FieldChange::Text(quote(&value_as_text(source, answer.content)))));
     }
     changes
 }
 
-fn answer(answer: &Answer<'_>, words: &str) -> String {
+fn new_result(answer: &DraftAnswer<'_>, words: &str) -> String {
     let id = quote(answer.id.as_deref().unwrap_or(""));
     let words = quote(words);
     format!(
@@ -47,10 +58,10 @@ fn answer(answer: &Answer<'_>, words: &str) -> String {
     )
 }
 
-fn element(source: &str, one: Span) -> Element {
-    match says(source, one, "type").as_deref() {
-        Some("text") => Element::Text("text"),
-        Some("image" | "document" | "search_result") => Element::Whole,
-        _ => Element::Told,
+fn quote_element(source: &str, one: Span) -> ElementQuoting {
+    match field_text(source, one, "type").as_deref() {
+        Some("text") => ElementQuoting::Text("text"),
+        Some("image" | "document" | "search_result") => ElementQuoting::Verbatim,
+        _ => ElementQuoting::AsJson,
     }
 }

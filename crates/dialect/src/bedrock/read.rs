@@ -1,19 +1,20 @@
 //! Outlines a Converse message.
 
 use foxwedge_core::{
-    Answer, Arguments, Call, Content, Family, Kind, Marks, OptionalText, Output, Role, Seal, Span,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
+    OptionalText, PartKind, Role, SignatureState, Span,
 };
 
 use crate::{
     anthropic,
-    json::{Scan, Scanner, Shape},
+    json::{JsonScanner, JsonShape, ScanResult},
     outline::{
-        Once, Reader, fullness, is_null, object_arguments, output, role, string, text, unknown,
-        word,
+        OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
+        read_string, read_unknown_field, require_string, skip_null, text_fullness,
     },
 };
 
-fn known(role: &str) -> Option<Role> {
+fn known_role(role: &str) -> Option<Role> {
     Some(match role {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -23,162 +24,174 @@ fn known(role: &str) -> Option<Role> {
 }
 
 /// Reads one message.
-pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+pub(crate) fn read_message<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     let mut who = Role::Unknown;
-    let mut content = Content::Absent;
-    let mut marks = Marks::default();
-    let mut other = Marks::default();
+    let mut content = ContentShape::Absent;
+    let mut marks = MessageFlags::default();
+    let mut other = MessageFlags::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
-                once.field(scan, 0, key)?;
-                (who, marks) = role(scan, source, known)?;
+                once.check(scan, 0, key)?;
+                (who, marks) = read_role(scan, source, known_role)?;
             }
             b"content" => {
-                once.field(scan, 1, key)?;
-                content = anthropic::body(scan, reader, block)?;
+                once.check(scan, 1, key)?;
+                content = anthropic::read_content(scan, reader, read_block)?;
             }
-            _ => unknown(scan, key, &mut other)?,
+            _ => read_unknown_field(scan, key, &mut other)?,
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, marks.with(other));
+    reader.builder.push_message(who, span, content, marks.with(other));
     Ok(())
 }
 
-fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     let mut kind = None;
     let span = scan.object(|scan, key, _| {
-        if is_null(scan)? {
+        if skip_null(scan)? {
             return Ok(());
         }
         let found = match key {
             b"text" => {
-                once.field(scan, 0, key)?;
-                Kind::Text(fullness(source, text(scan, key)?))
+                once.check(scan, 0, key)?;
+                PartKind::Text(text_fullness(source, require_string(scan, key)?))
             }
             b"toolUse" => {
-                once.field(scan, 1, key)?;
-                tool_use(scan, source)?
+                once.check(scan, 1, key)?;
+                read_tool_use(scan, source)?
             }
             b"toolResult" => {
-                once.field(scan, 2, key)?;
-                tool_result(scan, source)?
+                once.check(scan, 2, key)?;
+                read_tool_result(scan, source)?
             }
             b"reasoningContent" => {
-                once.field(scan, 3, key)?;
+                once.check(scan, 3, key)?;
                 let value = scan.skip()?;
                 let signed = ["\"signature\"", "\"redactedContent\""];
                 let sealed = signed.iter().any(|mark| value.of(source).contains(mark));
-                Kind::Reasoning(if sealed { Seal::Signed } else { Seal::Plain })
+                PartKind::Reasoning(if sealed {
+                    SignatureState::Signed
+                } else {
+                    SignatureState::Plain
+                })
             }
-            b"image" | b"document" | b"video" | b"audio" => scan.skip().map(|_| Kind::Media)?,
-            _ => scan.skip().map(|_| Kind::Other)?,
+            b"image" | b"document" | b"video" | b"audio" => scan.skip().map(|_| PartKind::Media)?,
+            _ => scan.skip().map(|_| PartKind::Other)?,
         };
-        if !matches!(found, Kind::Other) || kind.is_none() {
+        if !matches!(found, PartKind::Other) || kind.is_none() {
             kind = Some(found);
         }
         Ok(())
     })?;
-    reader.builder.part(span, kind.unwrap_or(Kind::Other));
+    reader.builder.push_part(span, kind.unwrap_or(PartKind::Other));
     Ok(())
 }
 
-fn object<'a>(
-    scan: &mut Scanner<'a>,
+fn read_object<'a>(
+    scan: &mut JsonScanner<'a>,
     what: &str,
-    each: impl FnMut(&mut Scanner<'a>, &[u8], Span) -> Scan<()>,
-) -> Scan<()> {
+    each: impl FnMut(&mut JsonScanner<'a>, &[u8], Span) -> ScanResult<()>,
+) -> ScanResult<()> {
     match scan.shape()? {
-        Shape::Object => scan.object(each).map(drop),
-        _ => scan.trouble(format!("`{what}` is not an object")),
+        JsonShape::Object => scan.object(each).map(drop),
+        _ => scan.fail(format!("`{what}` is not an object")),
     }
 }
 
-fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
-    let mut once = Once::default();
-    let mut call = Call {
+fn read_tool_use<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<PartKind<'a>> {
+    let mut once = UniqueFields::default();
+    let mut call = DraftCall {
         id: OptionalText::NONE,
         name: OptionalText::NONE,
-        family: Family::Function,
-        arguments: Arguments::Missing,
+        family: CallFamily::Function,
+        arguments: ArgumentsShape::Missing,
         signed: false,
         typed: true,
     };
     let mut server = false;
-    object(scan, "toolUse", |scan, key, _| {
+    read_object(scan, "toolUse", |scan, key, _| {
         match key {
             b"toolUseId" => {
-                once.field(scan, 0, key)?;
-                call.id = word(scan, source)?.into();
+                once.check(scan, 0, key)?;
+                call.id = read_non_empty(scan, source)?.into();
             }
             b"name" => {
-                once.field(scan, 1, key)?;
-                call.name = word(scan, source)?.into();
+                once.check(scan, 1, key)?;
+                call.name = read_non_empty(scan, source)?.into();
             }
             b"input" => {
-                once.field(scan, 2, key)?;
-                call.arguments = object_arguments(scan)?;
+                once.check(scan, 2, key)?;
+                call.arguments = read_object_arguments(scan)?;
             }
             b"type" => {
-                server = string(scan)?.is_some_and(|kind| kind.text(source) == "server_tool_use")
+                server =
+                    read_string(scan)?.is_some_and(|kind| kind.text(source) == "server_tool_use")
             }
             _ => drop(scan.skip()?),
         }
         Ok(())
     })?;
-    Ok(if server { Kind::ServerCall(call.id.to_cow().map(Box::new)) } else { Kind::call(call) })
+    Ok(if server {
+        PartKind::ServerCall(call.id.to_cow().map(Box::new))
+    } else {
+        PartKind::call(call)
+    })
 }
 
-fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
-    let mut once = Once::default();
+fn read_tool_result<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<PartKind<'a>> {
+    let mut once = UniqueFields::default();
     let mut id = None;
-    let mut content = (Output::Missing, Span::NOWHERE);
+    let mut content = (AnswerShape::Missing, Span::NOWHERE);
     let (mut failed, mut server) = (false, false);
-    object(scan, "toolResult", |scan, key, _| {
+    read_object(scan, "toolResult", |scan, key, _| {
         match key {
             b"toolUseId" => {
-                once.field(scan, 0, key)?;
-                id = word(scan, source)?;
+                once.check(scan, 0, key)?;
+                id = read_non_empty(scan, source)?;
             }
             b"content" => {
-                once.field(scan, 1, key)?;
+                once.check(scan, 1, key)?;
                 let shape = scan.shape()?;
-                content = output(scan)?;
+                content = read_output(scan)?;
                 // Here only a list is taken.
-                if shape == Shape::String {
+                if shape == JsonShape::String {
                     content.0 = match content.0 {
-                        Output::Empty => Output::Missing,
-                        _ => Output::Odd,
+                        AnswerShape::Empty => AnswerShape::Missing,
+                        _ => AnswerShape::Malformed,
                     };
                 }
             }
             b"status" => {
-                failed = string(scan)?.is_some_and(|status| status.text(source) == "error")
+                failed = read_string(scan)?.is_some_and(|status| status.text(source) == "error")
             }
             // The answer of a tool that the provider ran itself names that tool's type.
             b"type" => {
-                server = string(scan)?.is_some_and(|kind| kind.text(source) != "tool_result")
+                server = read_string(scan)?.is_some_and(|kind| kind.text(source) != "tool_result")
             }
             _ => drop(scan.skip()?),
         }
         Ok(())
     })?;
     if server {
-        return Ok(Kind::ServerAnswer(id.map(Box::new)));
+        return Ok(PartKind::ServerAnswer(id.map(Box::new)));
     }
     let output = match content.0 {
-        Output::Empty if failed => Output::EmptyError,
+        AnswerShape::Empty if failed => AnswerShape::EmptyError,
         other => other,
     };
-    Ok(Kind::answer(Answer {
+    Ok(PartKind::answer(DraftAnswer {
         id: id.into(),
         name: None,
-        family: Family::Function,
+        family: CallFamily::Function,
         output,
         content: content.1,
         media: false,

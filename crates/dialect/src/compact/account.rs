@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use foxwedge_core::{
     EditLog, Report,
-    compact::{CannotShrink, Cut, Gone, Keep},
+    compact::{AnswerRemainder, DroppedUnit, HistoryCut, ShrinkError},
 };
 
-use super::Stage;
+use super::CompactionStage;
 
 /// What a compaction did.
 #[derive(Clone, Debug, Default)]
-pub struct Account {
+pub struct CompactionAccount {
     /// The input.
-    pub before: Size,
+    pub before: HistorySize,
     /// The output.
-    pub after: Size,
+    pub after: HistorySize,
     /// Repairs that were made first, because the input was not sound.
     pub repaired: EditLog,
     /// What is wrong with the output: only what was wrong with the input and has no repair.
@@ -23,16 +23,16 @@ pub struct Account {
     /// What each strategy did, in order.
     pub stages: Vec<StageAccount>,
     /// For each message of the input its tokens and what became of it.
-    pub messages: Vec<(u64, Became)>,
+    pub messages: Vec<(u64, MessageOutcome)>,
     /// The first message that is not as it was: from there on a prompt cache is lost.
-    pub prefix: Option<Prefix>,
+    pub prefix: Option<CachedPrefix>,
     /// Whether tokens were counted with the model's own vocabulary.
     pub exact: bool,
 }
 
 /// How large a history is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Size {
+pub struct HistorySize {
     /// Messages.
     pub messages: usize,
     /// What belongs together.
@@ -42,35 +42,35 @@ pub struct Size {
     /// Tokens, all of them.
     pub tokens: u64,
     /// Tokens of instructions and tools beside the messages.
-    pub around: u64,
+    pub surroundings: u64,
 }
 
 /// What one strategy did.
 #[derive(Clone, Debug)]
 pub struct StageAccount {
     /// Which.
-    pub stage: Stage,
+    pub stage: CompactionStage,
     /// Tokens before it.
     pub before: u64,
     /// Tokens after it.
     pub after: u64,
     /// Units that went.
-    pub gone: Vec<Gone>,
+    pub removed: Vec<DroppedUnit>,
     /// Answers that shrank.
-    pub shrunk: Vec<Shortened>,
+    pub shortened: Vec<ShortenedResult>,
     /// The cut that was asked for and the one that was made.
-    pub cut: Option<Cut>,
+    pub cut: Option<HistoryCut>,
     /// Who wrote the summary, and how many tokens it has.
     pub summary: Option<(String, u64)>,
     /// What the engine had to mend behind it.
     pub edits: EditLog,
     /// Why it did not get as far as it should.
-    pub short: Option<CannotShrink>,
+    pub shortage: Option<ShrinkError>,
 }
 
 /// An answer that shrank.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shortened {
+pub struct ShortenedResult {
     /// The message it is in; `None` if that message is no message of the input.
     pub message: Option<usize>,
     /// The tool.
@@ -78,38 +78,38 @@ pub struct Shortened {
     /// Its tokens before.
     pub tokens: u64,
     /// What is left.
-    pub keep: Keep,
+    pub keep: AnswerRemainder,
 }
 
 /// What became of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Became {
+pub enum MessageOutcome {
     /// It is there, byte for byte.
-    Kept,
+    Unchanged,
     /// It is there with shorter answers, or without reasoning that lost its past.
     Changed,
     /// A summary stands for it.
-    Condensed,
+    Summarized,
     /// It is gone.
-    Gone,
+    Removed,
 }
 
 /// What a prompt cache can still use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Prefix {
+pub struct CachedPrefix {
     /// The first message of the input that is not as it was.
     pub message: usize,
     /// Tokens in front of it, which stay in the cache.
     pub tokens: u64,
 }
 
-impl Account {
+impl CompactionAccount {
     /// Messages of the input that are gone, in ranges.
-    pub fn given_up(&self) -> Vec<Range<usize>> {
+    pub fn removed_ranges(&self) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let lost = self.messages.iter().enumerate().filter(|(_, (_, became))| match became {
-            Became::Gone | Became::Condensed => true,
-            Became::Kept | Became::Changed => false,
+            MessageOutcome::Removed | MessageOutcome::Summarized => true,
+            MessageOutcome::Unchanged | MessageOutcome::Changed => false,
         });
         for (at, _) in lost {
             match ranges.last_mut().filter(|range| range.end == at) {

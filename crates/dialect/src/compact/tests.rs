@@ -1,21 +1,21 @@
 //! A history that grows, and what is sent of it each time.
 
 use foxwedge_core::{
-    Profile, Question, Wire,
-    compact::{Counter, Limits, Pace},
+    CheckOptions, Format, Profile,
+    compact::{CompactionPace, TokenCounter, TokenLimits},
 };
 
-use super::{Digest, Settings, Stage, compact};
+use super::{CompactionSettings, CompactionStage, DigestSummarizer, compact};
 
 /// A token for every four bytes.
 struct Quarters;
 
-impl Counter for Quarters {
-    fn text(&mut self, text: &str) -> u32 {
+impl TokenCounter for Quarters {
+    fn count_text(&mut self, text: &str) -> u32 {
         u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 
-    fn media(&mut self, _: &str) -> u32 {
+    fn count_media(&mut self, _: &str) -> u32 {
         1_000
     }
 
@@ -34,10 +34,11 @@ fn turn(at: usize) -> String {
 }
 
 /// How often the beginning of what is sent changes while a history grows by 60 turns.
-fn changes(stage: Stage, pace: Pace) -> usize {
-    let question = Question::of(Profile::Anthropic);
-    let limits = Limits::new(6_000, 3_000).at(pace);
-    let settings = Settings { stages: vec![stage], ..Settings::new(question, limits) };
+fn changes(stage: CompactionStage, pace: CompactionPace) -> usize {
+    let question = CheckOptions::for_profile(Profile::Anthropic);
+    let limits = TokenLimits::new(6_000, 3_000).with_pace(pace);
+    let settings =
+        CompactionSettings { stages: vec![stage], ..CompactionSettings::new(question, limits) };
     let mut history = r#"[{"role":"user","content":"Read all files."}"#.to_owned();
     let mut before = String::new();
     let mut changes = 0;
@@ -45,7 +46,8 @@ fn changes(stage: Stage, pace: Pace) -> usize {
         history.push_str(",\n");
         history.push_str(&turn(at));
         let list = format!("{history}]");
-        let sent = compact(&list, Wire::Anthropic, &settings, &mut Quarters, &mut Digest);
+        let sent =
+            compact(&list, Format::Anthropic, &settings, &mut Quarters, &mut DigestSummarizer);
         let sent = sent.expect("fits").text.into_owned();
         assert!(sent.len() < 6_000 * 5);
         changes += usize::from(!sent.starts_with(before.trim_end_matches(']')));
@@ -57,8 +59,11 @@ fn changes(stage: Stage, pace: Pace) -> usize {
 #[test]
 fn a_steady_pace_changes_the_beginning_rarely() {
     // The history has about 12 000 tokens more than it may; each time about 3 000 of them go.
-    for stage in [Stage::Budget, Stage::Elide] {
-        let (steady, once) = (changes(stage, Pace::Steady), changes(stage, Pace::Once));
+    for stage in [CompactionStage::Budget, CompactionStage::Elide] {
+        let (steady, once) = (
+            changes(stage, CompactionPace::Incremental),
+            changes(stage, CompactionPace::WholeHistory),
+        );
         assert!(steady <= 7, "{}: {steady} changes", stage.name());
         assert!(once > 4 * steady, "{}: {once} changes at once, {steady} steady", stage.name());
     }

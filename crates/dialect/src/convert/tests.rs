@@ -2,13 +2,14 @@
 
 mod compose;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::*;
 
-fn converted(source: &Value, from: Wire, to: Wire) -> (Value, Converted) {
-    let done = request(&source.to_string(), from, to, &Options::default()).expect("readable");
+fn converted(source: &Value, from: Format, to: Format) -> (Value, ConvertedRequest) {
+    let done =
+        request(&source.to_string(), from, to, &ConversionOptions::default()).expect("readable");
     (serde_json::from_str(&done.body).expect("JSON"), done)
 }
 
@@ -25,7 +26,7 @@ fn a_request_crosses_with_everything_around_it() {
             {"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]}],
     });
-    let (body, done) = converted(&source, Wire::Anthropic, Wire::OpenaiChat);
+    let (body, done) = converted(&source, Format::Anthropic, Format::OpenaiChat);
     assert_eq!(
         body["messages"],
         json!([
@@ -36,8 +37,8 @@ fn a_request_crosses_with_everything_around_it() {
                  "function": {"name": "f", "arguments": "{\"x\":1}"}}]},
             {"role": "tool", "tool_call_id": "toolu_1", "content": "ok"}])
     );
-    assert_eq!((&body["model"], done.losses.len(), done.left.len()), (&json!("m"), 0, 0));
-    let (back, _) = converted(&body, Wire::OpenaiChat, Wire::Anthropic);
+    assert_eq!((&body["model"], done.losses.len(), done.remaining.len()), (&json!("m"), 0, 0));
+    let (back, _) = converted(&body, Format::OpenaiChat, Format::Anthropic);
     assert_eq!(back["system"], json!([{"type": "text", "text": "Be kind."}]));
     assert_eq!(back["messages"], source["messages"]);
 }
@@ -45,10 +46,10 @@ fn a_request_crosses_with_everything_around_it() {
 #[test]
 fn a_list_stays_a_list_unless_its_instructions_need_a_place() {
     let hi = json!({"role": "user", "content": "hi"});
-    let (body, _) = converted(&json!([hi]), Wire::OpenaiChat, Wire::Anthropic);
+    let (body, _) = converted(&json!([hi]), Format::OpenaiChat, Format::Anthropic);
     assert_eq!(body, json!([hi]));
     let system = json!({"role": "system", "content": "kind"});
-    let (body, done) = converted(&json!([system, hi]), Wire::OpenaiChat, Wire::Gemini);
+    let (body, done) = converted(&json!([system, hi]), Format::OpenaiChat, Format::Gemini);
     let expected = json!({
         "systemInstruction": {"parts": [{"text": "kind"}]},
         "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
@@ -68,11 +69,11 @@ fn nothing_broken_crosses() {
         {"role": "user", "content": "stop"},
         {"role": "tool", "tool_call_id": "z", "content": "lost words"},
         {"role": "user", "content": "on"}]);
-    for to in Wire::ALL.into_iter().filter(|to| *to != Wire::OpenaiChat) {
-        let (body, done) = converted(&source, Wire::OpenaiChat, to);
-        assert_eq!(done.left.len(), 0, "{body}");
+    for to in Format::ALL.into_iter().filter(|to| *to != Format::OpenaiChat) {
+        let (body, done) = converted(&source, Format::OpenaiChat, to);
+        assert_eq!(done.remaining.len(), 0, "{body}");
         assert!(body.to_string().contains("lost words"), "{body}");
-        assert_eq!(done.before.iter().map(|edit| edit.code).collect::<Vec<_>>(), [102, 101]);
+        assert_eq!(done.source_edits.iter().map(|edit| edit.code).collect::<Vec<_>>(), [102, 101]);
     }
 }
 
@@ -87,11 +88,11 @@ fn ids_come_back() {
         {"role": "assistant", "content": "x", "tool_calls": [call("functions.get:0"), call("functions.get:1")]},
         {"role": "tool", "tool_call_id": "functions.get:0", "content": "a"},
         {"role": "tool", "tool_call_id": "functions.get:1", "content": "b"}]);
-    let (body, done) = converted(&source, Wire::OpenaiChat, Wire::Anthropic);
+    let (body, done) = converted(&source, Format::OpenaiChat, Format::Anthropic);
     assert_eq!(done.renamed.len(), 2);
-    let options = Options { restore: done.renamed, ..Options::default() };
-    let back =
-        request(&body.to_string(), Wire::Anthropic, Wire::OpenaiChat, &options).expect("readable");
+    let options = ConversionOptions { restored_ids: done.renamed, ..ConversionOptions::default() };
+    let back = request(&body.to_string(), Format::Anthropic, Format::OpenaiChat, &options)
+        .expect("readable");
     assert_eq!(serde_json::from_str::<Value>(&back.body).expect("JSON"), source);
 }
 
@@ -107,12 +108,12 @@ fn media_behind_the_answers_comes_home() {
             {"type": "tool_result", "tool_use_id": "a", "content": [image, {"type": "text", "text": "one"}, image]},
             {"type": "tool_result", "tool_use_id": "b", "content": "two"},
             {"type": "text", "text": "and?"}]}]);
-    for through in [Wire::OpenaiChat, Wire::Gemini] {
-        let (there, done) = converted(&source, Wire::Anthropic, through);
+    for through in [Format::OpenaiChat, Format::Gemini] {
+        let (there, done) = converted(&source, Format::Anthropic, through);
         assert_eq!(done.losses.len(), 0, "{there}");
-        let (back, done) = converted(&there, through, Wire::Anthropic);
+        let (back, done) = converted(&there, through, Format::Anthropic);
         assert_eq!(done.losses.len(), 0, "{there}");
-        if through == Wire::OpenaiChat {
+        if through == Format::OpenaiChat {
             assert_eq!(back, source, "{there}");
         } else {
             assert_eq!(back.to_string().matches("aGk=").count(), 2, "{there}");
@@ -130,20 +131,24 @@ fn tools_keep_agreeing_under_new_names() {
         "tools": [{"functionDeclarations": [{"name": "files.read"}]}],
         "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["files.read"]}},
     });
-    let (body, done) = converted(&source, Wire::Gemini, Wire::OpenaiChat);
+    let (body, done) = converted(&source, Format::Gemini, Format::OpenaiChat);
     let name = &body["tools"][0]["function"]["name"];
     assert_ne!(name, "files.read");
     assert_eq!(&body["messages"][1]["tool_calls"][0]["function"]["name"], name);
     assert_eq!(&body["tool_choice"]["function"]["name"], name, "{body}");
     assert_eq!(
-        done.names,
-        [Renamed { old: "files.read".into(), new: name.as_str().unwrap_or("").into() }]
+        done.renamed_tools,
+        [IdentifierReplacement {
+            old: "files.read".into(),
+            new: name.as_str().unwrap_or("").into()
+        }]
     );
     let reply = json!({"id": "r", "object": "chat.completion", "model": "m", "choices": [{"index": 0,
         "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
         "tool_calls": [{"id": "b", "type": "function", "function": {"name": name, "arguments": "{}"}}]}}]});
-    let options = Options { names: done.names, ..Options::default() };
-    let back = response(&reply.to_string(), Wire::OpenaiChat, Wire::Gemini, &options);
+    let options =
+        ConversionOptions { renamed_tools: done.renamed_tools, ..ConversionOptions::default() };
+    let back = response(&reply.to_string(), Format::OpenaiChat, Format::Gemini, &options);
     assert!(back.expect("readable").body.contains("\"files.read\""));
 }
 
@@ -156,9 +161,10 @@ fn tools_as_text_leave_no_call_and_no_answer() {
         {"role": "tool", "tool_call_id": "a", "content": "found"}],
         "tools": [{"type": "function", "function": {"name": "get", "description": "Gets.",
             "parameters": {"type": "object"}}}]});
-    let options = Options { tools: Tools::Text, ..Options::default() };
-    for to in Wire::ALL {
-        let done = request(&source.to_string(), Wire::OpenaiChat, to, &options).expect("readable");
+    let options = ConversionOptions { tools: ToolNotation::Text, ..ConversionOptions::default() };
+    for to in Format::ALL {
+        let done =
+            request(&source.to_string(), Format::OpenaiChat, to, &options).expect("readable");
         for word in ["tool_use", "tool_calls", "functionCall", "function_call\"", "toolUse"] {
             assert!(!done.body.contains(word), "{}", done.body);
         }
@@ -188,7 +194,8 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
         ("{\"model\":\"m\"}", "the document has no `messages`"),
     ];
     for (source, expected) in table {
-        let error = request(source, Wire::OpenaiChat, Wire::Anthropic, &Options::default());
+        let error =
+            request(source, Format::OpenaiChat, Format::Anthropic, &ConversionOptions::default());
         assert_eq!(error.expect_err(source).to_string(), expected, "{source}");
     }
 }
@@ -200,9 +207,9 @@ fn calls_under_another_formats_word_for_the_model_are_its_calls() {
         {"role": "model", "content": "", "tool_calls": [{"id": "a", "type": "function",
             "function": {"name": "f", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": "a", "content": "x"}]);
-    for to in Wire::ALL {
-        let (body, done) = converted(&source, Wire::OpenaiChat, to);
-        assert_eq!(done.left.len(), 0, "{body}");
+    for to in Format::ALL {
+        let (body, done) = converted(&source, Format::OpenaiChat, to);
+        assert_eq!(done.remaining.len(), 0, "{body}");
         assert!(!body.to_string().contains("foxwedge"), "{body}");
     }
 }

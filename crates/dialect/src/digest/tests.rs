@@ -1,33 +1,36 @@
 use std::borrow::Cow;
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
-    Want,
-    canon::{Bit, Call, Outcome, Part, Reasoning, Seal, Stop, Words, decode_reply, encode_reply},
+    OutlineOptions,
+    model::{
+        ContentPart, JsonText, ModelPart, ModelResponse, ReasoningPart, ReasoningSignature,
+        StopReason, ToolCallPart, decode_reply, encode_reply,
+    },
     read,
-    stream::{Converter, Limits, Options, Watcher, collect, write_stream},
+    stream::{StreamConverter, StreamLimits, StreamOptions, StreamWatcher, collect, write_stream},
 };
 
-const CHAT: Wire = Wire::OpenaiChat;
-const ITEMS: Wire = Wire::OpenaiResponses;
-const BLOCKS: Wire = Wire::Anthropic;
+const CHAT: Format = Format::OpenaiChat;
+const ITEMS: Format = Format::OpenaiResponses;
+const BLOCKS: Format = Format::Anthropic;
 const SCOPE: u128 = 7;
 
 /// The value after the last message.
-fn value(wire: Wire, list: &str) -> u128 {
-    let reading =
-        read(list, wire, Want::default()).unwrap_or_else(|error| panic!("{list}: {error}"));
+fn value(wire: Format, list: &str) -> u128 {
+    let reading = read(list, wire, OutlineOptions::default())
+        .unwrap_or_else(|error| panic!("{list}: {error}"));
     let values = history(&reading.draft, SCOPE);
     assert_eq!(values.len(), reading.draft.messages.len());
-    assert_eq!(values, reading.chain(SCOPE), "{list}");
+    assert_eq!(values, reading.message_digests(SCOPE), "{list}");
     values.last().copied().unwrap_or(SCOPE)
 }
 
 /// Ways to say the same.
-const SAME: &[(&str, &[(Wire, &str)])] = &[
+const SAME: &[(&str, &[(Format, &str)])] = &[
     (
         "arguments behind the name, behind the id, at the beginning, with a name elsewhere",
         &[
@@ -97,10 +100,10 @@ const SAME: &[(&str, &[(Wire, &str)])] = &[
                 r#"{"system":"x","messages":[{"role":"user","content":[{"type":"text","text":"Grüße, \"you\"\n/","cache_control":{"type":"ephemeral"}}]}]}"#,
             ),
             (
-                Wire::Gemini,
+                Format::Gemini,
                 r#"[{"role":"user","parts":[{"text":"Grüße, "},{"text":"\"you\"\n/"}]}]"#,
             ),
-            (Wire::Bedrock, r#"[{"role":"user","content":[{"text":"Grüße, \"you\"\n/"}]}]"#),
+            (Format::Bedrock, r#"[{"role":"user","content":[{"text":"Grüße, \"you\"\n/"}]}]"#),
         ],
     ),
     (
@@ -292,7 +295,7 @@ fn whatever_counts_changes_the_value() {
     let free = r#"[{"type":"custom_tool_call","call_id":"c","name":"p","input":"{}"}]"#;
     let function = r#"[{"type":"function_call","call_id":"c","name":"p","arguments":"{}"}]"#;
     assert_ne!(value(ITEMS, free), value(ITEMS, function));
-    let reading = read(free, ITEMS, Want::default()).expect("a list");
+    let reading = read(free, ITEMS, OutlineOptions::default()).expect("a list");
     assert_ne!(history(&reading.draft, 1), history(&reading.draft, 2));
 }
 
@@ -301,7 +304,7 @@ fn a_prefix_has_the_values_of_the_whole() {
     for (_, spellings) in SAME {
         for (wire, list) in *spellings {
             let Ok(Json::Array(whole)) = serde_json::from_str(list) else { continue };
-            let reading = read(list, *wire, Want::default()).expect("a list");
+            let reading = read(list, *wire, OutlineOptions::default()).expect("a list");
             let values = history(&reading.draft, SCOPE);
             for length in 1..=whole.len() {
                 let part = Json::from(&whole[..length]).to_string();
@@ -315,31 +318,33 @@ fn a_prefix_has_the_values_of_the_whole() {
 fn a_string_stands_for_its_message() {
     let string = r#"{"model":"m","input":"say \u0022hi\u0022"}"#;
     let list = r#"{"model":"m","input":[{"role":"user","content":"say \"hi\""}]}"#;
-    let chain = |source| read(source, ITEMS, Want::default()).expect("a request").chain(SCOPE);
+    let chain = |source| {
+        read(source, ITEMS, OutlineOptions::default()).expect("a request").message_digests(SCOPE)
+    };
     assert_eq!(chain(string), chain(list));
     assert_eq!(chain(string).len(), 1);
 }
 
-fn text(words: &'static str) -> Part<'static> {
-    Part::new(Bit::Text(words.into()))
+fn text(words: &'static str) -> ModelPart<'static> {
+    ModelPart::new(ContentPart::Text(words.into()))
 }
 
-fn thought() -> Part<'static> {
-    let (text, seal) = (Words::from("Hm."), Seal::Open);
-    Part::new(Bit::Reasoning(Reasoning { text, seal }))
+fn thought() -> ModelPart<'static> {
+    let (text, seal) = (JsonText::from("Hm."), ReasoningSignature::Unsigned);
+    ModelPart::new(ContentPart::Reasoning(ReasoningPart { text, signature: seal }))
 }
 
-fn call(id: &'static str, arguments: &'static str) -> Part<'static> {
-    Part::new(Bit::Call(Call {
+fn call(id: &'static str, arguments: &'static str) -> ModelPart<'static> {
+    ModelPart::new(ContentPart::ToolCall(ToolCallPart {
         id: Some(Cow::Borrowed(id)),
         name: Cow::Borrowed("look\"up"),
-        family: Family::Function,
+        family: CallFamily::Function,
         arguments: arguments.into(),
         signature: None,
     }))
 }
 
-fn replies() -> Vec<Vec<Part<'static>>> {
+fn replies() -> Vec<Vec<ModelPart<'static>>> {
     let first = || call("call_1", r#"{ "city": "K\u00f6ln\n", "days": [1, 2.50] }"#);
     let second = || call("call_2", "{}");
     vec![
@@ -355,11 +360,11 @@ fn replies() -> Vec<Vec<Part<'static>>> {
 }
 
 /// The messages with which a client repeats a whole response body.
-fn repeated(wire: Wire, body: &str) -> Vec<Json> {
+fn repeated(wire: Format, body: &str) -> Vec<Json> {
     let body: Json = serde_json::from_str(body).expect("JSON");
     match wire {
-        Wire::OpenaiResponses => body["output"].as_array().expect("items").clone(),
-        Wire::Anthropic => vec![json!({"role": "assistant", "content": body["content"]})],
+        Format::OpenaiResponses => body["output"].as_array().expect("items").clone(),
+        Format::Anthropic => vec![json!({"role": "assistant", "content": body["content"]})],
         _ => vec![body["choices"][0]["message"].clone()],
     }
 }
@@ -370,46 +375,46 @@ fn a_reply_has_the_value_of_its_repetition() {
     for wire in [CHAT, ITEMS, BLOCKS] {
         let after = value(wire, &json!([asked]).to_string());
         for parts in replies() {
-            let made = Reply {
+            let made = ModelReply {
                 wire: Some(wire),
                 id: Some("r".into()),
                 model: Some("m".into()),
                 parts,
-                stop: Some(Stop::End),
-                ..Reply::default()
+                stop: Some(StopReason::End),
+                ..ModelReply::default()
             };
-            let outcome = Outcome::Reply(made.clone());
+            let outcome = ModelResponse::Reply(made.clone());
             let whole = encode_reply(&outcome, wire, "").body;
             let mut messages = vec![asked.clone()];
             messages.extend(repeated(wire, &whole));
             let expected = value(wire, &Json::from(messages.clone()).to_string());
             assert_eq!(reply(&made, after), expected, "{wire:?} {made:?}");
             let told = decode_reply(&whole, wire).expect("a reply");
-            let Outcome::Reply(told) = told.outcome else { panic!("{whole}") };
+            let ModelResponse::Reply(told) = told.outcome else { panic!("{whole}") };
             assert_eq!(reply(&told, after), expected, "{wire:?} {whole}");
-            let (bytes, _) = write_stream(&outcome, wire, Options::default());
+            let (bytes, _) = write_stream(&outcome, wire, StreamOptions::default());
             let collected = collect(wire, &bytes).expect("a stream").reply;
             assert_eq!(reply(&collected, after), expected, "{wire:?} {collected:?}");
-            let mut watcher = Watcher::new(wire, Limits::default());
+            let mut watcher = StreamWatcher::new(wire, StreamLimits::default());
             watcher.push(&bytes, &mut |_| {});
             let watched = watcher.finish(&mut |_| {}).collection.reply;
             assert_eq!(reply(&watched, after), expected, "{wire:?} {watched:?}");
             // And when it comes from another provider, as the client was told.
-            for from in Wire::ALL {
-                let options = Options { seed: "s".to_owned(), ..Options::default() };
+            for from in Format::ALL {
+                let options = StreamOptions { seed: "s".to_owned(), ..StreamOptions::default() };
                 let (bytes, _) = write_stream(&outcome, from, options.clone());
-                let mut converter = Converter::watched(from, wire, options);
+                let mut converter = StreamConverter::with_collection(from, wire, options);
                 let mut out = Vec::new();
                 converter.push(&bytes, &mut out).expect("a stream");
                 converter.finish(&mut out).expect("a stream");
-                let told = converter.collection().expect("kept").reply;
+                let told = converter.take_collection().expect("kept").reply;
                 let client = collect(wire, &out).expect("a stream").reply;
                 assert_eq!(reply(&told, after), reply(&client, after), "{from:?} {wire:?}");
             }
             // The next request goes on from there.
             messages.push(asked.clone());
             let list = Json::from(messages).to_string();
-            let reading = read(&list, wire, Want::default()).expect("a list");
+            let reading = read(&list, wire, OutlineOptions::default()).expect("a list");
             let values = history(&reading.draft, SCOPE);
             assert_eq!(values[values.len() - 2], expected, "{list}");
         }
@@ -419,12 +424,12 @@ fn a_reply_has_the_value_of_its_repetition() {
 #[test]
 fn a_reply_goes_on_with_what_the_model_was_made_to_say() {
     let list = r#"[{"role":"user","content":"q"},{"role":"assistant","content":"I"}]"#;
-    let reading = read(list, BLOCKS, Want::default()).expect("a list");
-    let mut digest = Digest::new(SCOPE);
-    (0..2).for_each(|index| digest.message(&reading.draft, index));
-    let made = Reply { parts: vec![text(" look.")], ..Reply::default() };
+    let reading = read(list, BLOCKS, OutlineOptions::default()).expect("a list");
+    let mut digest = ConversationDigest::new(SCOPE);
+    (0..2).for_each(|index| digest.add_message(&reading.draft, index));
+    let made = ModelReply { parts: vec![text(" look.")], ..ModelReply::default() };
     let whole = r#"[{"role":"user","content":"q"},{"role":"assistant","content":"I look."}]"#;
-    assert_eq!(digest.reply(&made), value(BLOCKS, whole));
+    assert_eq!(digest.value_after_reply(&made), value(BLOCKS, whole));
 }
 
 #[test]
@@ -436,15 +441,15 @@ fn hostile_arguments_have_a_value() {
         let list = json!([{"role": "assistant", "tool_calls": [
             {"id": "c", "function": {"name": "f", "arguments": arguments}},
         ]}]);
-        let made = Reply {
-            parts: vec![Part::new(Bit::Call(Call {
+        let made = ModelReply {
+            parts: vec![ModelPart::new(ContentPart::ToolCall(ToolCallPart {
                 id: Some("c".into()),
                 name: "f".into(),
-                family: Family::Function,
+                family: CallFamily::Function,
                 arguments: arguments.to_owned().into(),
                 signature: None,
             }))],
-            ..Reply::default()
+            ..ModelReply::default()
         };
         assert_eq!(reply(&made, SCOPE), value(CHAT, &list.to_string()), "{arguments}");
     }

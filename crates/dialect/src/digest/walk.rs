@@ -3,14 +3,14 @@
 //! which knows everything and comes to the same values.
 
 use super::{
-    canonical::{LIST, NUMBER, OBJECT, STRING, TOP, WORD, in_list, of_key},
-    chain::{of_sort, of_sum},
+    canonical::{LIST, NUMBER, OBJECT, STRING, TOP, WORD, index_place, key_place},
+    chain::{combine_sum, digest_tagged},
 };
-use crate::json::{Marks, unescape_into};
+use crate::json::{StringEnds, unescape_into};
 
 /// Where the JSON stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum JsonQuoting {
     /// As it is.
     Plain,
     /// Inside a JSON string: its quotes are `\"` there.
@@ -19,32 +19,42 @@ pub(super) enum Place {
 
 /// The value of the JSON at the beginning of a text, and where it ends with the space behind it;
 /// `None` if it is unusual in any way.
-pub(super) fn walk(source: &str, place: Place, scratch: &mut String) -> Option<(u128, usize)> {
-    let mut walk =
-        Walk { source, bytes: source.as_bytes(), at: 0, marks: Marks::NONE, place, scratch };
+pub(super) fn walk_arguments(
+    source: &str,
+    place: JsonQuoting,
+    scratch: &mut String,
+) -> Option<(u128, usize)> {
+    let mut walk = ArgumentsWalker {
+        source,
+        bytes: source.as_bytes(),
+        at: 0,
+        marks: StringEnds::NONE,
+        place,
+        scratch,
+    };
     let value = walk.value(TOP, 0)?;
     walk.space();
     Some((value, walk.at))
 }
 
-struct Walk<'a> {
+struct ArgumentsWalker<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
-    marks: Marks,
-    place: Place,
+    marks: StringEnds,
+    place: JsonQuoting,
     scratch: &'a mut String,
 }
 
 /// Usual arguments are no deeper.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
-impl Walk<'_> {
+impl ArgumentsWalker<'_> {
     fn value(&mut self, place: u64, depth: usize) -> Option<u128> {
         self.space();
         match self.peek() {
-            b'{' if depth < DEEPEST => self.object(place, depth),
-            b'[' if depth < DEEPEST => self.list(place, depth),
+            b'{' if depth < MAX_DEPTH => self.object(place, depth),
+            b'[' if depth < MAX_DEPTH => self.list(place, depth),
             b'"' | b'\\' => self.string(place),
             b'-' | b'0'..=b'9' => self.number(place),
             b't' => self.word("true", place),
@@ -74,7 +84,7 @@ impl Walk<'_> {
             }
         }
         self.at += 1;
-        Some(of_sum(all, place.wrapping_add(OBJECT)))
+        Some(combine_sum(all, place.wrapping_add(OBJECT)))
     }
 
     fn list(&mut self, place: u64, depth: usize) -> Option<u128> {
@@ -83,7 +93,7 @@ impl Walk<'_> {
         self.space();
         if self.peek() != b']' {
             for index in 0.. {
-                all = all.wrapping_add(self.value(in_list(index), depth + 1)?);
+                all = all.wrapping_add(self.value(index_place(index), depth + 1)?);
                 self.space();
                 match self.peek() {
                     b',' => self.at += 1,
@@ -93,14 +103,14 @@ impl Walk<'_> {
             }
         }
         self.at += 1;
-        Some(of_sum(all, place.wrapping_add(LIST)))
+        Some(combine_sum(all, place.wrapping_add(LIST)))
     }
 
     /// A key that is spelled as it reads.
     fn key(&mut self) -> Option<u64> {
         self.quote()?;
-        let end = self.marks.next(self.bytes, self.at);
-        let key = of_key(self.bytes.get(self.at..end)?);
+        let end = self.marks.next_end(self.bytes, self.at);
+        let key = key_place(self.bytes.get(self.at..end)?);
         self.at = end;
         self.quote()?;
         Some(key)
@@ -111,27 +121,30 @@ impl Walk<'_> {
         let start = self.at;
         let mut escapes = false;
         loop {
-            self.at = self.marks.next(self.bytes, self.at);
+            self.at = self.marks.next_end(self.bytes, self.at);
             if self.is_quote() {
                 break;
             }
             // An escape that has no other spelling.
             self.at += match (self.place, self.bytes.get(self.at..)?) {
-                (Place::Plain, [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..]) => 2,
-                (Place::Quoted, [b'\\', b'\\', b'b' | b'f' | b'n' | b'r' | b't', ..]) => 3,
-                (Place::Quoted, [b'\\', b'\\', b'\\', b'"' | b'\\', ..]) => 4,
+                (
+                    JsonQuoting::Plain,
+                    [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..],
+                ) => 2,
+                (JsonQuoting::Quoted, [b'\\', b'\\', b'b' | b'f' | b'n' | b'r' | b't', ..]) => 3,
+                (JsonQuoting::Quoted, [b'\\', b'\\', b'\\', b'"' | b'\\', ..]) => 4,
                 _ => return None,
             };
             escapes = true;
         }
         let raw = self.source.get(start..self.at)?;
         self.quote()?;
-        if escapes && self.place == Place::Quoted {
+        if escapes && self.place == JsonQuoting::Quoted {
             self.scratch.clear();
             unescape_into(self.scratch, raw);
-            return Some(of_sort(self.scratch, place.wrapping_add(STRING)));
+            return Some(digest_tagged(self.scratch, place.wrapping_add(STRING)));
         }
-        Some(of_sort(raw, place.wrapping_add(STRING)))
+        Some(digest_tagged(raw, place.wrapping_add(STRING)))
     }
 
     /// A whole number, as everybody spells it.
@@ -149,13 +162,13 @@ impl Walk<'_> {
         }
         let raw = self.source.get(self.at..self.at + end)?;
         self.at += end;
-        Some(of_sort(raw, place.wrapping_add(NUMBER)))
+        Some(digest_tagged(raw, place.wrapping_add(NUMBER)))
     }
 
     fn word(&mut self, word: &str, place: u64) -> Option<u128> {
         let rest = self.bytes.get(self.at..)?;
         self.at += rest.starts_with(word.as_bytes()).then_some(word.len())?;
-        Some(of_sort(word, place.wrapping_add(WORD)))
+        Some(digest_tagged(word, place.wrapping_add(WORD)))
     }
 
     fn peek(&self) -> u8 {
@@ -170,16 +183,18 @@ impl Walk<'_> {
 
     fn is_quote(&self) -> bool {
         match self.place {
-            Place::Plain => self.peek() == b'"',
-            Place::Quoted => self.peek() == b'\\' && self.bytes.get(self.at + 1) == Some(&b'"'),
+            JsonQuoting::Plain => self.peek() == b'"',
+            JsonQuoting::Quoted => {
+                self.peek() == b'\\' && self.bytes.get(self.at + 1) == Some(&b'"')
+            }
         }
     }
 
     fn quote(&mut self) -> Option<()> {
         let found = self.is_quote();
         self.at += match self.place {
-            Place::Plain => 1,
-            Place::Quoted => 2,
+            JsonQuoting::Plain => 1,
+            JsonQuoting::Quoted => 2,
         };
         found.then_some(())
     }
@@ -187,8 +202,8 @@ impl Walk<'_> {
     fn space(&mut self) {
         loop {
             match (self.peek(), self.place) {
-                (b' ', _) | (b'\n' | b'\r' | b'\t', Place::Plain) => self.at += 1,
-                (b'\\', Place::Quoted)
+                (b' ', _) | (b'\n' | b'\r' | b'\t', JsonQuoting::Plain) => self.at += 1,
+                (b'\\', JsonQuoting::Quoted)
                     if matches!(self.bytes.get(self.at + 1), Some(b'n' | b'r' | b't')) =>
                 {
                     self.at += 2;

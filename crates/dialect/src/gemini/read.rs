@@ -1,18 +1,19 @@
 //! Outlines a Gemini content.
 
 use foxwedge_core::{
-    Answer, Arguments, Call, Content, Family, Kind, Marks, OptionalText, Output, Role, Seal, Span,
-    Text,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
+    OptionalText, PartKind, Role, SignatureState, Span, TextShape,
 };
 
 use crate::{
-    json::{Scan, Scanner, Shape},
+    json::{JsonScanner, JsonShape, ScanResult},
     outline::{
-        Once, Reader, is_null, object_arguments, output, role, string, unknown, word, words,
+        OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
+        read_string, read_text, read_unknown_field, skip_null,
     },
 };
 
-fn known(role: &str) -> Option<Role> {
+fn known_role(role: &str) -> Option<Role> {
     Some(match role {
         "user" | "function" | "tool" => Role::User,
         "model" => Role::Assistant,
@@ -22,80 +23,86 @@ fn known(role: &str) -> Option<Role> {
 }
 
 /// Reads one content.
-pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+pub(crate) fn read_message<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     // The role may be left out, and is the user's then.
     let mut who = Role::User;
-    let mut content = Content::Absent;
-    let mut marks = Marks::default();
-    let mut other = Marks::default();
+    let mut content = ContentShape::Absent;
+    let mut marks = MessageFlags::default();
+    let mut other = MessageFlags::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
-                once.field(scan, 0, key)?;
-                if scan.shape()? == Shape::Null {
+                once.check(scan, 0, key)?;
+                if scan.shape()? == JsonShape::Null {
                     scan.skip()?;
                 } else {
-                    (who, marks) = role(scan, source, known)?;
+                    (who, marks) = read_role(scan, source, known_role)?;
                 }
             }
             b"parts" => {
-                once.field(scan, 1, key)?;
+                once.check(scan, 1, key)?;
                 content = match scan.shape()? {
-                    Shape::Array => {
+                    JsonShape::Array => {
                         scan.array(|scan, _| match scan.shape()? {
-                            Shape::Object => part(scan, reader),
-                            _ => scan.trouble("a part is not an object"),
+                            JsonShape::Object => read_part(scan, reader),
+                            _ => scan.fail("a part is not an object"),
                         })?;
-                        Content::List
+                        ContentShape::List
                     }
-                    Shape::Null => scan.skip().map(|_| Content::Null)?,
-                    _ => return scan.trouble("`parts` is not a list"),
+                    JsonShape::Null => scan.skip().map(|_| ContentShape::Null)?,
+                    _ => return scan.fail("`parts` is not a list"),
                 };
             }
-            _ => unknown(scan, key, &mut other)?,
+            _ => read_unknown_field(scan, key, &mut other)?,
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, marks.with(other));
+    reader.builder.push_message(who, span, content, marks.with(other));
     Ok(())
 }
 
 /// Reads one part.
-pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+pub(crate) fn read_part<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     let mut says = None;
     let (mut thought, mut signed) = (false, false);
     let mut kind = None;
     let span = scan.object(|scan, key, _| {
         match key {
             b"text" => {
-                once.field(scan, 0, key)?;
-                says = words(scan, source, key)?;
+                once.check(scan, 0, key)?;
+                says = read_text(scan, source, key)?;
             }
             b"thought" => thought = scan.skip()?.of(source) == "true",
             b"thoughtSignature" | b"thought_signature" => {
-                once.field(scan, 1, key)?;
-                signed = string(scan)?.is_some_and(|text| !text.span.is_empty());
+                once.check(scan, 1, key)?;
+                signed = read_string(scan)?.is_some_and(|text| !text.span.is_empty());
             }
             b"functionCall" | b"function_call" => {
-                once.field(scan, 2, key)?;
-                if !is_null(scan)? {
-                    kind = Some(Kind::call(call(scan, source)?));
+                once.check(scan, 2, key)?;
+                if !skip_null(scan)? {
+                    kind = Some(PartKind::call(read_call(scan, source)?));
                 }
             }
             b"functionResponse" | b"function_response" => {
-                once.field(scan, 3, key)?;
-                if !is_null(scan)? {
-                    kind = Some(Kind::answer(answer(scan, source)?));
+                once.check(scan, 3, key)?;
+                if !skip_null(scan)? {
+                    kind = Some(PartKind::answer(read_result(scan, source)?));
                 }
             }
             b"inlineData" | b"inline_data" | b"fileData" | b"file_data" => {
-                if !is_null(scan)? {
+                if !skip_null(scan)? {
                     scan.skip()?;
-                    kind = Some(Kind::Media);
+                    kind = Some(PartKind::Media);
                 }
             }
             _ => {
@@ -104,47 +111,47 @@ pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<
         }
         Ok(())
     })?;
-    if let Some(call) = kind.as_mut().and_then(Kind::call_mut) {
+    if let Some(call) = kind.as_mut().and_then(PartKind::call_mut) {
         call.signed = signed;
     }
     let kind = match (kind, says) {
         (Some(kind), _) => kind,
-        (None, _) if thought => Kind::Reasoning(Seal::Plain),
-        (None, Some(Text::Empty)) if signed => Kind::Text(Text::Signature),
-        (None, Some(says)) => Kind::Text(says),
-        (None, None) => Kind::Other,
+        (None, _) if thought => PartKind::Reasoning(SignatureState::Plain),
+        (None, Some(TextShape::Empty)) if signed => PartKind::Text(TextShape::Signature),
+        (None, Some(says)) => PartKind::Text(says),
+        (None, None) => PartKind::Other,
     };
-    reader.builder.part(span, kind);
+    reader.builder.push_part(span, kind);
     Ok(())
 }
 
-fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
-    if scan.shape()? != Shape::Object {
-        return scan.trouble("`functionCall` is not an object");
+fn read_call<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<DraftCall<'a>> {
+    if scan.shape()? != JsonShape::Object {
+        return scan.fail("`functionCall` is not an object");
     }
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     // Arguments may be left out.
-    let mut call = Call {
+    let mut call = DraftCall {
         id: OptionalText::NONE,
         name: OptionalText::NONE,
-        family: Family::Function,
-        arguments: Arguments::Good,
+        family: CallFamily::Function,
+        arguments: ArgumentsShape::Valid,
         signed: false,
         typed: true,
     };
     scan.object(|scan, key, _| {
         match key {
             b"id" => {
-                once.field(scan, 0, key)?;
-                call.id = word(scan, source)?.into();
+                once.check(scan, 0, key)?;
+                call.id = read_non_empty(scan, source)?.into();
             }
             b"name" => {
-                once.field(scan, 1, key)?;
-                call.name = word(scan, source)?.into();
+                once.check(scan, 1, key)?;
+                call.name = read_non_empty(scan, source)?.into();
             }
             b"args" => {
-                once.field(scan, 2, key)?;
-                call.arguments = object_arguments(scan)?;
+                once.check(scan, 2, key)?;
+                call.arguments = read_object_arguments(scan)?;
             }
             _ => drop(scan.skip()?),
         }
@@ -153,38 +160,38 @@ fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
     Ok(call)
 }
 
-fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
-    if scan.shape()? != Shape::Object {
-        return scan.trouble("`functionResponse` is not an object");
+fn read_result<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<DraftAnswer<'a>> {
+    if scan.shape()? != JsonShape::Object {
+        return scan.fail("`functionResponse` is not an object");
     }
-    let mut once = Once::default();
-    let mut answer = Answer {
+    let mut once = UniqueFields::default();
+    let mut answer = DraftAnswer {
         id: OptionalText::NONE,
         name: None,
-        family: Family::Function,
-        output: Output::Missing,
+        family: CallFamily::Function,
+        output: AnswerShape::Missing,
         content: Span::NOWHERE,
         media: false,
     };
     scan.object(|scan, key, _| {
         match key {
             b"id" => {
-                once.field(scan, 0, key)?;
-                answer.id = word(scan, source)?.into();
+                once.check(scan, 0, key)?;
+                answer.id = read_non_empty(scan, source)?.into();
             }
             b"name" => {
-                once.field(scan, 1, key)?;
-                answer.name = word(scan, source)?.map(Box::new);
+                once.check(scan, 1, key)?;
+                answer.name = read_non_empty(scan, source)?.map(Box::new);
             }
             b"response" => {
-                once.field(scan, 2, key)?;
-                let object = matches!(scan.shape()?, Shape::Object | Shape::Null);
-                (answer.output, answer.content) = output(scan)?;
+                once.check(scan, 2, key)?;
+                let object = matches!(scan.shape()?, JsonShape::Object | JsonShape::Null);
+                (answer.output, answer.content) = read_output(scan)?;
                 // An answer is an object here, and may be an empty one.
                 answer.output = match answer.output {
-                    Output::Null => Output::Null,
-                    _ if object => Output::Full,
-                    _ => Output::Odd,
+                    AnswerShape::Null => AnswerShape::Null,
+                    _ if object => AnswerShape::Full,
+                    _ => AnswerShape::Malformed,
                 };
             }
             _ => drop(scan.skip()?),

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use foxwedge_core::Span;
 
-use super::{Marks, Scan, Str, Trouble, number, strings};
+use super::{ScanError, ScanResult, StringEnds, StringSpan, number, strings};
 
 /// Containers inside containers; deeper input is refused, as every provider refuses it.
 pub(crate) const MAX_DEPTH: usize = 512;
 
 /// What kind of value comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum JsonShape {
     Object,
     Array,
     String,
@@ -21,46 +21,46 @@ pub(crate) enum Shape {
 }
 
 /// Walks a JSON text.
-pub(crate) struct Scanner<'a> {
+pub(crate) struct JsonScanner<'a> {
     pub(super) source: &'a str,
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
     /// Where strings end.
-    pub(super) marks: Marks,
+    pub(super) marks: StringEnds,
     /// Strings with half characters met so far: from the first such escape to the last.
-    pub(crate) lone: Vec<Span>,
+    pub(crate) lone_surrogates: Vec<Span>,
     /// An escape was met that could be spelled in another way: `\u` or `\/`.
-    pub(crate) respelled: bool,
+    pub(crate) has_rewritable_escapes: bool,
     /// How many elements of lists may still be looked at.
-    pub(crate) room: usize,
+    pub(crate) remaining_elements: usize,
 }
 
-impl<'a> Scanner<'a> {
-    pub(crate) fn new(source: &'a str) -> Scanner<'a> {
+impl<'a> JsonScanner<'a> {
+    pub(crate) fn new(source: &'a str) -> JsonScanner<'a> {
         let bytes = source.as_bytes();
         let lone = Vec::new();
-        Scanner {
+        JsonScanner {
             source,
             bytes,
             at: 0,
             depth: 0,
-            marks: Marks::NONE,
-            lone,
-            respelled: false,
-            room: usize::MAX,
+            marks: StringEnds::NONE,
+            lone_surrogates: lone,
+            has_rewritable_escapes: false,
+            remaining_elements: usize::MAX,
         }
     }
 
     /// A scanner for a piece of a text.
-    pub(crate) fn within(source: &'a str, span: Span) -> Scanner<'a> {
+    pub(crate) fn within(source: &'a str, span: Span) -> JsonScanner<'a> {
         let end = (span.end as usize).min(source.len());
         let source = source.get(..end).unwrap_or("");
-        Scanner { at: (span.start as usize).min(end), ..Scanner::new(source) }
+        JsonScanner { at: (span.start as usize).min(end), ..JsonScanner::new(source) }
     }
 
     /// Where it stands, to come back to.
-    pub(crate) fn mark(&self) -> (usize, usize) {
+    pub(crate) fn checkpoint(&self) -> (usize, usize) {
         (self.at, self.depth)
     }
 
@@ -92,35 +92,35 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    pub(crate) fn trouble<T>(&self, what: impl Into<Cow<'static, str>>) -> Scan<T> {
-        Err(Trouble::new(self.at, what))
+    pub(crate) fn fail<T>(&self, what: impl Into<Cow<'static, str>>) -> ScanResult<T> {
+        Err(ScanError::new(self.at, what))
     }
 
-    fn unexpected<T>(&self, wanted: &str) -> Scan<T> {
+    fn unexpected<T>(&self, wanted: &str) -> ScanResult<T> {
         if self.at >= self.bytes.len() {
-            return self.trouble(format!("the text ends where {wanted} should be"));
+            return self.fail(format!("the text ends where {wanted} should be"));
         }
         let found = self.source.get(self.at..).and_then(|rest| rest.chars().next()).unwrap_or('?');
-        self.trouble(format!("`{}` where {wanted} should be", found.escape_debug()))
+        self.fail(format!("`{}` where {wanted} should be", found.escape_debug()))
     }
 
     /// What comes next.
     #[inline]
-    pub(crate) fn shape(&mut self) -> Scan<Shape> {
+    pub(crate) fn shape(&mut self) -> ScanResult<JsonShape> {
         self.space();
         match self.peek() {
-            b'{' => Ok(Shape::Object),
-            b'[' => Ok(Shape::Array),
-            b'"' => Ok(Shape::String),
-            b'-' | b'0'..=b'9' => Ok(Shape::Number),
-            b't' | b'f' => Ok(Shape::Bool),
-            b'n' => Ok(Shape::Null),
+            b'{' => Ok(JsonShape::Object),
+            b'[' => Ok(JsonShape::Array),
+            b'"' => Ok(JsonShape::String),
+            b'-' | b'0'..=b'9' => Ok(JsonShape::Number),
+            b't' | b'f' => Ok(JsonShape::Bool),
+            b'n' => Ok(JsonShape::Null),
             _ => self.unexpected("a value"),
         }
     }
 
     /// Nothing but white space may follow.
-    pub(crate) fn end(&mut self) -> Scan<()> {
+    pub(crate) fn end(&mut self) -> ScanResult<()> {
         self.space();
         if self.at < self.bytes.len() { self.unexpected("the end") } else { Ok(()) }
     }
@@ -128,8 +128,8 @@ impl<'a> Scanner<'a> {
     /// Walks an object; `each` must consume the value. It gets the key and where the key stands.
     pub(crate) fn object(
         &mut self,
-        mut each: impl FnMut(&mut Self, &[u8], Span) -> Scan<()>,
-    ) -> Scan<Span> {
+        mut each: impl FnMut(&mut Self, &[u8], Span) -> ScanResult<()>,
+    ) -> ScanResult<Span> {
         self.space();
         let start = self.at;
         self.open(b'{', "an object")?;
@@ -172,8 +172,8 @@ impl<'a> Scanner<'a> {
     /// Walks an array; `each` must consume the element.
     pub(crate) fn array(
         &mut self,
-        mut each: impl FnMut(&mut Self, usize) -> Scan<()>,
-    ) -> Scan<Span> {
+        mut each: impl FnMut(&mut Self, usize) -> ScanResult<()>,
+    ) -> ScanResult<Span> {
         self.space();
         let start = self.at;
         self.open(b'[', "a list")?;
@@ -185,9 +185,9 @@ impl<'a> Scanner<'a> {
         }
         for index in 0.. {
             self.space();
-            self.room = match self.room.checked_sub(1) {
+            self.remaining_elements = match self.remaining_elements.checked_sub(1) {
                 Some(room) => room,
-                None => return self.trouble("more messages and parts than are looked at"),
+                None => return self.fail("more messages and parts than are looked at"),
             };
             each(self, index)?;
             self.space();
@@ -202,16 +202,16 @@ impl<'a> Scanner<'a> {
         Ok(Span::new(start, self.at))
     }
 
-    fn open(&mut self, byte: u8, wanted: &str) -> Scan<()> {
+    fn open(&mut self, byte: u8, wanted: &str) -> ScanResult<()> {
         self.expect(byte, wanted)?;
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self.trouble(format!("nested deeper than {MAX_DEPTH} levels"));
+            return self.fail(format!("nested deeper than {MAX_DEPTH} levels"));
         }
         Ok(())
     }
 
-    fn expect(&mut self, byte: u8, wanted: &str) -> Scan<()> {
+    fn expect(&mut self, byte: u8, wanted: &str) -> ScanResult<()> {
         if self.peek() != byte {
             return self.unexpected(wanted);
         }
@@ -221,7 +221,7 @@ impl<'a> Scanner<'a> {
 
     /// Reads a string: where its inside lies, and whether it holds escapes.
     #[inline]
-    pub(crate) fn string(&mut self) -> Scan<Str> {
+    pub(crate) fn string(&mut self) -> ScanResult<StringSpan> {
         if self.peek() != b'"' {
             return self.unexpected("a string");
         }
@@ -230,11 +230,11 @@ impl<'a> Scanner<'a> {
         let escaped = strings::skip(self)?;
         let end = self.at;
         self.at += 1;
-        Ok(Str { span: Span::new(start, end), escaped })
+        Ok(StringSpan { span: Span::new(start, end), escaped })
     }
 
     /// Skips one value of any kind, checking its grammar.
-    pub(crate) fn skip(&mut self) -> Scan<Span> {
+    pub(crate) fn skip(&mut self) -> ScanResult<Span> {
         self.space();
         let start = self.at;
         if self.peek() == b'"' {
@@ -255,7 +255,7 @@ impl<'a> Scanner<'a> {
                 byte @ (b'{' | b'[') => {
                     self.at += 1;
                     if self.depth + open >= MAX_DEPTH {
-                        return self.trouble(format!("nested deeper than {MAX_DEPTH} levels"));
+                        return self.fail(format!("nested deeper than {MAX_DEPTH} levels"));
                     }
                     let (word, bit) = (open / 64, 1_u64 << (open % 64));
                     open += 1;
@@ -312,7 +312,7 @@ impl<'a> Scanner<'a> {
     }
 
     #[inline]
-    fn key(&mut self) -> Scan<()> {
+    fn key(&mut self) -> ScanResult<()> {
         if self.peek() != b'"' {
             return self.unexpected("a key");
         }
@@ -323,7 +323,7 @@ impl<'a> Scanner<'a> {
         self.expect(b':', "`:`")
     }
 
-    fn literal(&mut self, word: &str) -> Scan<()> {
+    fn literal(&mut self, word: &str) -> ScanResult<()> {
         if self.bytes.get(self.at..self.at + word.len()) != Some(word.as_bytes()) {
             return self.unexpected(&format!("`{word}`"));
         }
@@ -332,9 +332,9 @@ impl<'a> Scanner<'a> {
     }
 }
 
-impl Scanner<'_> {
+impl JsonScanner<'_> {
     /// Whether there is only white space between the brackets of a span.
-    pub(crate) fn blank_inside(&self, span: Span) -> bool {
+    pub(crate) fn is_blank_inside(&self, span: Span) -> bool {
         let inside = self.bytes.get(span.start as usize + 1..(span.end as usize).saturating_sub(1));
         inside.is_some_and(|bytes| bytes.iter().all(u8::is_ascii_whitespace))
     }

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use foxwedge_core::Span;
 
-use super::{Scan, Scanner};
+use super::{JsonScanner, ScanResult};
 
 /// A string in the text: what lies between its quotes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Str {
+pub(crate) struct StringSpan {
     pub(crate) span: Span,
     pub(crate) escaped: bool,
 }
 
-impl Str {
+impl StringSpan {
     /// What it says. Borrowed unless it was spelled with escapes.
     pub(crate) fn text<'a>(&self, source: &'a str) -> Cow<'a, str> {
         let raw = self.span.of(source);
@@ -21,26 +21,26 @@ impl Str {
     }
 
     /// What it says, if that is anything.
-    pub(crate) fn some<'a>(&self, source: &'a str) -> Option<Cow<'a, str>> {
+    pub(crate) fn non_empty_text<'a>(&self, source: &'a str) -> Option<Cow<'a, str>> {
         (!self.span.is_empty()).then(|| self.text(source))
     }
 }
 
 /// Moves to the closing quote; tells whether there were escapes.
 #[inline]
-pub(super) fn skip(scan: &mut Scanner<'_>) -> Scan<bool> {
+pub(super) fn skip(scan: &mut JsonScanner<'_>) -> ScanResult<bool> {
     // That is all about keys, ids and most short texts.
-    scan.at = scan.marks.next(scan.bytes, scan.at);
+    scan.at = scan.marks.next_end(scan.bytes, scan.at);
     if scan.peek() == b'"' { Ok(false) } else { skip_escapes(scan) }
 }
 
 #[inline(never)]
-fn skip_escapes(scan: &mut Scanner<'_>) -> Scan<bool> {
+fn skip_escapes(scan: &mut JsonScanner<'_>) -> ScanResult<bool> {
     let bytes = scan.bytes;
     let mut escaped = false;
-    let earlier = scan.lone.len();
+    let earlier = scan.lone_surrogates.len();
     loop {
-        let at = scan.marks.next(bytes, scan.at);
+        let at = scan.marks.next_end(bytes, scan.at);
         scan.at = at;
         match bytes.get(at) {
             Some(b'"') => return Ok(escaped),
@@ -48,30 +48,30 @@ fn skip_escapes(scan: &mut Scanner<'_>) -> Scan<bool> {
                 escaped = true;
                 match bytes.get(at + 1) {
                     Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at = at + 2,
-                    _ => rare_escape(scan, earlier)?,
+                    _ => skip_rare_escape(scan, earlier)?,
                 }
             }
-            Some(_) => return scan.trouble("a control character inside a string"),
-            None => return scan.trouble("a string that never ends"),
+            Some(_) => return scan.fail("a control character inside a string"),
+            None => return scan.fail("a string that never ends"),
         }
     }
 }
 
 /// Skips an escape that has another spelling, noting half characters. `earlier` strings had some.
 #[cold]
-fn rare_escape(scan: &mut Scanner<'_>, earlier: usize) -> Scan<()> {
+fn skip_rare_escape(scan: &mut JsonScanner<'_>, earlier: usize) -> ScanResult<()> {
     let start = scan.at;
-    scan.respelled = true;
+    scan.has_rewritable_escapes = true;
     scan.at += 1;
     if scan.peek() == b'/' {
         scan.at += 1;
         return Ok(());
     }
     if scan.peek() != b'u' {
-        return scan.trouble("an escape that JSON does not know");
+        return scan.fail("an escape that JSON does not know");
     }
     scan.at += 1;
-    match hex(scan)? {
+    match read_hex(scan)? {
         0xd800..=0xdbff => {
             let next = scan.bytes.get(scan.at..scan.at + 6).unwrap_or(b"");
             let low = next.first() == Some(&b'\\')
@@ -80,34 +80,34 @@ fn rare_escape(scan: &mut Scanner<'_>, earlier: usize) -> Scan<()> {
                 && matches!(next.get(3), Some(b'c'..=b'f' | b'C'..=b'F'));
             if low {
                 scan.at += 2;
-                hex(scan)?;
+                read_hex(scan)?;
             } else {
-                half(scan, start, earlier);
+                record_lone_surrogate(scan, start, earlier);
             }
         }
-        0xdc00..=0xdfff => half(scan, start, earlier),
+        0xdc00..=0xdfff => record_lone_surrogate(scan, start, earlier),
         _ => {}
     }
     Ok(())
 }
 
 /// Notes half a character: one entry for each string, however many it holds.
-fn half(scan: &mut Scanner<'_>, start: usize, earlier: usize) {
+fn record_lone_surrogate(scan: &mut JsonScanner<'_>, start: usize, earlier: usize) {
     let span = Span::new(start, scan.at);
-    let strings = scan.lone.len();
-    match scan.lone.last_mut() {
+    let strings = scan.lone_surrogates.len();
+    match scan.lone_surrogates.last_mut() {
         // A text that is walked again.
         Some(last) if last.end >= span.end => {}
         Some(last) if strings > earlier => last.end = span.end,
-        _ => scan.lone.push(span),
+        _ => scan.lone_surrogates.push(span),
     }
 }
 
-fn hex(scan: &mut Scanner<'_>) -> Scan<u32> {
+fn read_hex(scan: &mut JsonScanner<'_>) -> ScanResult<u32> {
     let mut value = 0;
     for _ in 0..4 {
         let Some(digit) = char::from(scan.peek()).to_digit(16) else {
-            return scan.trouble("an escape that JSON does not know");
+            return scan.fail("an escape that JSON does not know");
         };
         value = value * 16 + digit;
         scan.at += 1;
@@ -127,7 +127,7 @@ pub(crate) fn unescape_into(text: &mut String, raw: &str) {
     let mut rest = raw;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         text.push_str(&rest[..at]);
-        let (character, used) = one_escape(&rest[at..]);
+        let (character, used) = decode_escape(&rest[at..]);
         text.push(character);
         rest = rest.get(at + used..).unwrap_or("");
     }
@@ -135,7 +135,7 @@ pub(crate) fn unescape_into(text: &mut String, raw: &str) {
 }
 
 /// The character of an escape at the start of `raw`, and its length.
-fn one_escape(raw: &str) -> (char, usize) {
+fn decode_escape(raw: &str) -> (char, usize) {
     let unit = |at: usize| {
         let digits = raw.get(at..at + 6)?.strip_prefix("\\u")?;
         u32::from_str_radix(digits, 16).ok()
@@ -164,7 +164,7 @@ pub(crate) fn is_blank(raw: &str) -> bool {
     let mut rest = raw;
     while let Some(first) = rest.chars().next() {
         let used = if first == '\\' {
-            let (character, used) = one_escape(rest);
+            let (character, used) = decode_escape(rest);
             if !character.is_whitespace() {
                 return false;
             }

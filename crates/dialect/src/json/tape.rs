@@ -8,55 +8,55 @@ use std::{borrow::Cow, cell::Cell};
 
 use foxwedge_core::Span;
 
-use super::{Scan, Scanner, Shape, unescape};
+use super::{JsonScanner, JsonShape, ScanResult, unescape};
 
 /// The values of a document.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tape {
-    nodes: Vec<Node>,
+pub(crate) struct JsonTape {
+    nodes: Vec<TapeNode>,
     /// Somebody met a value that is not what it should be, or half a character.
     odd: Cell<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct TapeNode {
     /// The key with its quotes; nowhere for elements of a list.
     key: Span,
     /// The value; a string with its quotes.
     value: Span,
     /// The node behind this one and everything in it.
     next: u32,
-    shape: Shape,
+    shape: JsonShape,
     /// A string that is spelled with escapes.
     escaped: bool,
     /// A key that is spelled with escapes.
     odd_key: bool,
 }
 
-impl Tape {
+impl JsonTape {
     /// Reads a whole text.
-    pub(crate) fn read(source: &str) -> Scan<Tape> {
+    pub(crate) fn read(source: &str) -> ScanResult<JsonTape> {
         let nodes = Vec::with_capacity(source.len() / 48);
-        let mut tape = Tape { nodes, odd: Cell::new(false) };
+        let mut tape = JsonTape { nodes, odd: Cell::new(false) };
         tape.fill(source)?;
         Ok(tape)
     }
 
     /// Reads a part of a text that was scanned before.
-    pub(crate) fn within(source: &str, span: Span) -> Scan<Tape> {
+    pub(crate) fn within(source: &str, span: Span) -> ScanResult<JsonTape> {
         let nodes = Vec::with_capacity(span.len() / 48);
-        let mut tape = Tape { nodes, odd: Cell::new(false) };
-        tape.values(&mut Scanner::within(source, span))?;
+        let mut tape = JsonTape { nodes, odd: Cell::new(false) };
+        tape.values(&mut JsonScanner::within(source, span))?;
         Ok(tape)
     }
 
     /// Reads another text into the same list.
-    pub(crate) fn fill(&mut self, source: &str) -> Scan<()> {
+    pub(crate) fn fill(&mut self, source: &str) -> ScanResult<()> {
         self.nodes.clear();
         self.odd.set(false);
-        let mut scan = Scanner::new(source);
+        let mut scan = JsonScanner::new(source);
         self.values(&mut scan)?;
-        self.odd.set(self.odd.get() || !scan.lone.is_empty());
+        self.odd.set(self.odd.get() || !scan.lone_surrogates.is_empty());
         scan.end()
     }
 
@@ -67,18 +67,18 @@ impl Tape {
     }
 
     /// The whole document.
-    pub(crate) fn root<'t, 'a>(&'t self, source: &'a str) -> Value<'t, 'a> {
-        Value { tape: self, source, at: 0 }
+    pub(crate) fn root<'t, 'a>(&'t self, source: &'a str) -> JsonValue<'t, 'a> {
+        JsonValue { tape: self, source, at: 0 }
     }
 
-    fn values(&mut self, scan: &mut Scanner<'_>) -> Scan<()> {
+    fn values(&mut self, scan: &mut JsonScanner<'_>) -> ScanResult<()> {
         self.value(scan, Span::NOWHERE, false)
     }
 
-    fn value(&mut self, scan: &mut Scanner<'_>, key: Span, odd_key: bool) -> Scan<()> {
+    fn value(&mut self, scan: &mut JsonScanner<'_>, key: Span, odd_key: bool) -> ScanResult<()> {
         let at = self.nodes.len();
         let shape = scan.shape()?;
-        self.nodes.push(Node {
+        self.nodes.push(TapeNode {
             key,
             value: Span::NOWHERE,
             next: 0,
@@ -87,20 +87,22 @@ impl Tape {
             odd_key,
         });
         let (value, escaped) = match shape {
-            Shape::String => {
+            JsonShape::String => {
                 let text = scan.string()?;
                 (Span { start: text.span.start - 1, end: text.span.end + 1 }, text.escaped)
             }
-            Shape::Object => {
+            JsonShape::Object => {
                 let value = scan.object(|scan, key, name| {
                     let odd = key.len() + 2 != name.len();
                     self.value(scan, name, odd)
                 })?;
-                self.notice_twins(scan.source(), at);
+                self.detect_duplicates(scan.source(), at);
                 (value, false)
             }
-            Shape::Array => (scan.array(|scan, _| self.value(scan, Span::NOWHERE, false))?, false),
-            Shape::Number | Shape::Bool | Shape::Null => (scan.skip()?, false),
+            JsonShape::Array => {
+                (scan.array(|scan, _| self.value(scan, Span::NOWHERE, false))?, false)
+            }
+            JsonShape::Number | JsonShape::Bool | JsonShape::Null => (scan.skip()?, false),
         };
         let next = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let node = &mut self.nodes[at];
@@ -109,9 +111,9 @@ impl Tape {
     }
 }
 
-impl Tape {
+impl JsonTape {
     /// Notes whether an object has a field twice; of a very large one that is only feared.
-    fn notice_twins(&self, source: &str, at: usize) {
+    fn detect_duplicates(&self, source: &str, at: usize) {
         const MOST: usize = 24;
         let mut keys = [Span::NOWHERE; MOST];
         let (mut count, mut child) = (0, at + 1);
@@ -140,14 +142,14 @@ fn bytes(source: &str, span: Span) -> &[u8] {
 
 /// A value of the document.
 #[derive(Clone, Copy)]
-pub(crate) struct Value<'t, 'a> {
-    tape: &'t Tape,
+pub(crate) struct JsonValue<'t, 'a> {
+    tape: &'t JsonTape,
     source: &'a str,
     at: usize,
 }
 
-impl<'t, 'a> Value<'t, 'a> {
-    fn node(self) -> Option<&'t Node> {
+impl<'t, 'a> JsonValue<'t, 'a> {
+    fn node(self) -> Option<&'t TapeNode> {
         self.tape.nodes.get(self.at)
     }
 
@@ -161,38 +163,38 @@ impl<'t, 'a> Value<'t, 'a> {
         self.span().of(self.source)
     }
 
-    pub(crate) fn shape(self) -> Shape {
-        self.node().map_or(Shape::Null, |node| node.shape)
+    pub(crate) fn shape(self) -> JsonShape {
+        self.node().map_or(JsonShape::Null, |node| node.shape)
     }
 
     pub(crate) fn is_null(self) -> bool {
-        self.shape() == Shape::Null
+        self.shape() == JsonShape::Null
     }
 
     pub(crate) fn is_object(self) -> bool {
-        self.shape() == Shape::Object
+        self.shape() == JsonShape::Object
     }
 
     pub(crate) fn is_list(self) -> bool {
-        self.shape() == Shape::Array
+        self.shape() == JsonShape::Array
     }
 
     /// The inside of a string as it is spelled, and whether it is spelled with escapes.
-    pub(crate) fn inside(self) -> Option<(&'a str, bool)> {
-        let node = self.node().filter(|node| node.shape == Shape::String)?;
+    pub(crate) fn raw_string(self) -> Option<(&'a str, bool)> {
+        let node = self.node().filter(|node| node.shape == JsonShape::String)?;
         let span = Span { start: node.value.start + 1, end: node.value.end - 1 };
         Some((span.of(self.source), node.escaped))
     }
 
     /// What a string says.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        let (raw, escaped) = self.inside()?;
+        let (raw, escaped) = self.raw_string()?;
         Some(if escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) })
     }
 
     /// A number as it is spelled.
     pub(crate) fn number(self) -> Option<&'a str> {
-        (self.shape() == Shape::Number).then(|| self.raw())
+        (self.shape() == JsonShape::Number).then(|| self.raw())
     }
 
     /// A whole number.
@@ -201,42 +203,42 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// Notes that it is not what it should be.
-    pub(crate) fn mark_strange(self) {
+    pub(crate) fn mark_odd(self) {
         self.tape.odd.set(true);
     }
 
     /// The elements of a list; empty for anything else.
-    pub(crate) fn list(self) -> Children<'t, 'a> {
-        if !matches!(self.shape(), Shape::Array | Shape::Null) {
-            self.mark_strange();
+    pub(crate) fn list(self) -> TapeChildren<'t, 'a> {
+        if !matches!(self.shape(), JsonShape::Array | JsonShape::Null) {
+            self.mark_odd();
         }
-        self.children(Shape::Array)
+        self.children(JsonShape::Array)
     }
 
     /// The fields of an object.
-    pub(crate) fn object(self) -> Option<Object<'t, 'a>> {
-        self.is_object().then_some(Object { value: self })
+    pub(crate) fn object(self) -> Option<JsonObject<'t, 'a>> {
+        self.is_object().then_some(JsonObject { value: self })
     }
 
-    fn children(self, shape: Shape) -> Children<'t, 'a> {
+    fn children(self, shape: JsonShape) -> TapeChildren<'t, 'a> {
         let end = match self.node() {
             Some(node) if node.shape == shape => node.next as usize,
             _ => 0,
         };
-        Children { value: Value { at: self.at + 1, ..self }, end }
+        TapeChildren { value: JsonValue { at: self.at + 1, ..self }, end }
     }
 }
 
 /// What a container holds, in order.
-pub(crate) struct Children<'t, 'a> {
-    value: Value<'t, 'a>,
+pub(crate) struct TapeChildren<'t, 'a> {
+    value: JsonValue<'t, 'a>,
     end: usize,
 }
 
-impl<'t, 'a> Iterator for Children<'t, 'a> {
-    type Item = Value<'t, 'a>;
+impl<'t, 'a> Iterator for TapeChildren<'t, 'a> {
+    type Item = JsonValue<'t, 'a>;
 
-    fn next(&mut self) -> Option<Value<'t, 'a>> {
+    fn next(&mut self) -> Option<JsonValue<'t, 'a>> {
         let value = Some(self.value).filter(|value| value.at < self.end)?;
         self.value.at = value.node()?.next as usize;
         Some(value)
@@ -245,18 +247,18 @@ impl<'t, 'a> Iterator for Children<'t, 'a> {
 
 /// The fields of an object. Of fields with the same name the first counts.
 #[derive(Clone, Copy)]
-pub(crate) struct Object<'t, 'a> {
-    value: Value<'t, 'a>,
+pub(crate) struct JsonObject<'t, 'a> {
+    value: JsonValue<'t, 'a>,
 }
 
-impl<'t, 'a> Object<'t, 'a> {
+impl<'t, 'a> JsonObject<'t, 'a> {
     /// The text of the whole object.
     pub(crate) fn raw(&self) -> &'a str {
         self.value.raw()
     }
 
     /// The fields, in order.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (Cow<'a, str>, Value<'t, 'a>)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (Cow<'a, str>, JsonValue<'t, 'a>)> {
         self.values().map(|value| (key(value), value))
     }
 
@@ -271,16 +273,16 @@ impl<'t, 'a> Object<'t, 'a> {
         })
     }
 
-    fn values(&self) -> Children<'t, 'a> {
-        self.value.children(Shape::Object)
+    fn values(&self) -> TapeChildren<'t, 'a> {
+        self.value.children(JsonShape::Object)
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<Value<'t, 'a>> {
-        let Value { tape, source, at } = self.value;
+    pub(crate) fn get(&self, key: &str) -> Option<JsonValue<'t, 'a>> {
+        let JsonValue { tape, source, at } = self.value;
         let end = tape.nodes.get(at)?.next as usize;
         let mut at = at + 1;
         while let Some(node) = tape.nodes.get(at).filter(|_| at < end) {
-            let value = Value { tape, source, at };
+            let value = JsonValue { tape, source, at };
             if is_key(value, node, key) {
                 return Some(value);
             }
@@ -290,7 +292,7 @@ impl<'t, 'a> Object<'t, 'a> {
     }
 
     /// The value under the first of the keys that is there.
-    pub(crate) fn any(&self, keys: &[&str]) -> Option<Value<'t, 'a>> {
+    pub(crate) fn get_any(&self, keys: &[&str]) -> Option<JsonValue<'t, 'a>> {
         keys.iter().find_map(|key| self.get(key))
     }
 
@@ -299,17 +301,17 @@ impl<'t, 'a> Object<'t, 'a> {
     }
 
     /// A string that says something.
-    pub(crate) fn word(&self, key: &str) -> Option<Cow<'a, str>> {
+    pub(crate) fn non_empty_text(&self, key: &str) -> Option<Cow<'a, str>> {
         self.text(key).filter(|text| !text.is_empty())
     }
 
-    pub(crate) fn object(&self, key: &str) -> Option<Object<'t, 'a>> {
+    pub(crate) fn object(&self, key: &str) -> Option<JsonObject<'t, 'a>> {
         self.get(key)?.object()
     }
 
     /// The elements of the list under a key; none if it is anything else.
-    pub(crate) fn list(&self, key: &str) -> impl Iterator<Item = Value<'t, 'a>> {
-        self.get(key).into_iter().flat_map(Value::list)
+    pub(crate) fn list(&self, key: &str) -> impl Iterator<Item = JsonValue<'t, 'a>> {
+        self.get(key).into_iter().flat_map(JsonValue::list)
     }
 
     /// The whole number under a key.
@@ -333,14 +335,14 @@ impl<'t, 'a> Object<'t, 'a> {
 
     /// The fields under other keys than these, as they stand in the document.
     pub(crate) fn others(&self, keys: &[&str]) -> Vec<&'a str> {
-        let other = |value: &Value<'t, 'a>| {
+        let other = |value: &JsonValue<'t, 'a>| {
             value.node().is_some_and(|node| !keys.iter().any(|key| is_key(*value, node, key)))
         };
         self.values().filter(other).map(slice).collect()
     }
 }
 
-fn key<'a>(value: Value<'_, 'a>) -> Cow<'a, str> {
+fn key<'a>(value: JsonValue<'_, 'a>) -> Cow<'a, str> {
     let Some(node) = value.node() else { return Cow::Borrowed("") };
     let inside = Span { start: node.key.start + 1, end: node.key.end.saturating_sub(1) };
     let raw = inside.of(value.source);
@@ -348,7 +350,7 @@ fn key<'a>(value: Value<'_, 'a>) -> Cow<'a, str> {
 }
 
 #[inline]
-fn is_key(value: Value<'_, '_>, node: &Node, wanted: &str) -> bool {
+fn is_key(value: JsonValue<'_, '_>, node: &TapeNode, wanted: &str) -> bool {
     if node.odd_key {
         return key(value) == wanted;
     }
@@ -357,7 +359,7 @@ fn is_key(value: Value<'_, '_>, node: &Node, wanted: &str) -> bool {
     inside.len() == wanted.len() && value.source.as_bytes().get(inside) == Some(wanted.as_bytes())
 }
 
-fn slice<'a>(value: Value<'_, 'a>) -> &'a str {
+fn slice<'a>(value: JsonValue<'_, 'a>) -> &'a str {
     let Some(node) = value.node() else { return "" };
     Span { start: node.key.start, end: node.value.end }.of(value.source)
 }
@@ -369,13 +371,13 @@ mod tests {
     #[test]
     fn values_are_found_where_they_lie() {
         let source = r#" {"a":[1,{"b":"x\ny"},[]],"\u0063":null,"d":{"e":true},"a":2} "#;
-        let tape = Tape::read(source).expect("JSON");
+        let tape = JsonTape::read(source).expect("JSON");
         let root = tape.root(source).object().expect("an object");
-        let list: Vec<&str> = root.list("a").map(Value::raw).collect();
+        let list: Vec<&str> = root.list("a").map(JsonValue::raw).collect();
         assert_eq!(list, ["1", r#"{"b":"x\ny"}"#, "[]"]);
-        let inner = root.list("a").nth(1).and_then(Value::object).expect("an object");
+        let inner = root.list("a").nth(1).and_then(JsonValue::object).expect("an object");
         assert_eq!(inner.text("b").as_deref(), Some("x\ny"));
-        assert!(root.get("c").is_some_and(Value::is_null));
+        assert!(root.get("c").is_some_and(JsonValue::is_null));
         assert!(root.object("d").is_some_and(|d| d.is_true("e")));
         assert_eq!(root.member("d"), Some(r#""d":{"e":true}"#));
         assert_eq!(root.others(&["a", "d"]), [r#""\u0063":null"#]);
@@ -386,10 +388,10 @@ mod tests {
     #[test]
     fn what_is_no_json_is_refused_as_the_scanner_does() {
         for source in ["", "{", "[1,]", "{\"a\":1} x", "{\"a\" 1}", "nul", "\"a"] {
-            let mut scan = Scanner::new(source);
+            let mut scan = JsonScanner::new(source);
             let expected = scan.skip().and_then(|_| scan.end());
-            let at = |trouble: super::super::Trouble| trouble.at();
-            assert_eq!(Tape::read(source).err().map(at), expected.err().map(at), "{source}");
+            let at = |trouble: super::super::ScanError| trouble.at();
+            assert_eq!(JsonTape::read(source).err().map(at), expected.err().map(at), "{source}");
         }
     }
 }

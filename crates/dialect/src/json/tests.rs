@@ -1,8 +1,8 @@
 use super::*;
 
 fn accepts(text: &str) -> bool {
-    let mut scanner = Scanner::new(text);
-    scanner.skip().and_then(|_| scanner.end()).is_ok() && scanner.lone.is_empty()
+    let mut scanner = JsonScanner::new(text);
+    scanner.skip().and_then(|_| scanner.end()).is_ok() && scanner.lone_surrogates.is_empty()
 }
 
 /// A small generator of texts that are nearly JSON.
@@ -97,23 +97,23 @@ fn strings_say_what_serde_json_says() {
 #[test]
 fn deep_nesting_is_refused_with_its_place() {
     let deep = "[".repeat(100_000);
-    let trouble = Scanner::new(&deep).skip().expect_err("too deep");
-    assert_eq!((trouble.at(), trouble.what()), (513, "nested deeper than 512 levels"));
+    let trouble = JsonScanner::new(&deep).skip().expect_err("too deep");
+    assert_eq!((trouble.at(), trouble.message()), (513, "nested deeper than 512 levels"));
 }
 
 #[test]
 fn fields_and_elements_are_found_again() {
     let text = r#"  {"a": 1, "b\u0063": [true , "x"], "c":{}} "#;
-    let object = Scanner::new(text).skip().expect("valid");
-    let found: Vec<_> = fields(text, object)
+    let object = JsonScanner::new(text).skip().expect("valid");
+    let found: Vec<_> = object_fields(text, object)
         .into_iter()
         .map(|field| (field.key.into_owned(), field.value.of(text).to_owned()))
         .collect();
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     assert_eq!(found, [pair("a", "1"), pair("bc", "[true , \"x\"]"), pair("c", "{}")]);
-    let array = field(text, object, "bc").expect("there");
+    let array = field_value(text, object, "bc").expect("there");
     assert_eq!(
-        elements(text, array).iter().map(|span| span.of(text)).collect::<Vec<_>>(),
+        array_elements(text, array).iter().map(|span| span.of(text)).collect::<Vec<_>>(),
         ["true", "\"x\""]
     );
 }

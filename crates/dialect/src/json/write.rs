@@ -2,17 +2,17 @@
 
 use foxwedge_core::Span;
 
-use super::{Marks, Scanner};
+use super::{JsonScanner, StringEnds};
 
 /// Appends a text as the inside of a JSON string.
 pub(crate) fn escape_into(out: &mut String, text: &str) {
     use std::fmt::Write as _;
-    let mut marks = Marks::NONE;
+    let mut marks = StringEnds::NONE;
     let mut start = 0;
     // What needs no escape goes over in one piece. What needs one is ASCII, so a text may be cut
     // beside it.
     loop {
-        let end = marks.next(text.as_bytes(), start);
+        let end = marks.next_end(text.as_bytes(), start);
         out.push_str(text.get(start..end).unwrap_or(""));
         match text.as_bytes().get(end) {
             None => return,
@@ -49,7 +49,7 @@ pub(crate) fn compact(source: &str, value: Span) -> String {
         out.extend(rest[..at].chars().filter(|c| !c.is_ascii_whitespace()));
         let start = raw.len() - rest.len() + at;
         let from = value.start as usize + start;
-        let mut scan = Scanner::within(source, Span::new(from, value.end as usize));
+        let mut scan = JsonScanner::within(source, Span::new(from, value.end as usize));
         let Ok(text) = scan.string() else { break };
         out.push_str(&quote(&text.text(source)));
         rest = source.get(scan.position()..value.end as usize).unwrap_or("");

@@ -3,18 +3,20 @@
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Part, Role, Seal, Span, Text,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
+    Part, PartKind, Role, SignatureState, Span, TextShape,
 };
 
 use crate::{
-    json::{Scan, Scanner, Shape, Trouble},
+    json::{JsonScanner, JsonShape, ScanError, ScanResult},
     outline::{
-        Once, Reader, Want, free_text, fullness, role, string, string_arguments, text, unknown,
-        word, words,
+        OutlineOptions, OutlineReader, UniqueFields, read_free_text, read_non_empty, read_role,
+        read_string, read_string_arguments, read_text, read_unknown_field, require_string,
+        text_fullness,
     },
 };
 
-fn known(role: &str) -> Option<Role> {
+fn known_role(role: &str) -> Option<Role> {
     Some(match role {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -28,165 +30,175 @@ fn known(role: &str) -> Option<Role> {
 
 /// What the content field turned out to be.
 #[derive(Default)]
-struct Body {
-    content: Content,
+struct ChatContent {
+    content: ContentShape,
     span: Span,
     empty: bool,
     /// A block of text has no text.
-    holes: bool,
+    has_empty_text: bool,
     media: bool,
     parts: usize,
 }
 
 /// Reads one message.
-pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+pub(crate) fn read_message<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     let mut who = Role::Unknown;
-    let mut body = Body::default();
+    let mut body = ChatContent::default();
     let mut answers = None;
     let mut reasoning = None;
-    let mut marks = Marks::default();
-    reader.waiting.clear();
+    let mut marks = MessageFlags::default();
+    reader.pending_parts.clear();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
-                once.field(scan, 0, key)?;
-                let (role, mark) = role(scan, source, known)?;
+                once.check(scan, 0, key)?;
+                let (role, mark) = read_role(scan, source, known_role)?;
                 (who, marks) = (role, marks.with(mark));
             }
             b"content" => {
-                once.field(scan, 1, key)?;
+                once.check(scan, 1, key)?;
                 // Content parts stand before the calls, whatever the order of the fields.
-                let calls = reader.waiting.len();
-                body = content(scan, reader)?;
-                reader.waiting.rotate_left(calls);
+                let calls = reader.pending_parts.len();
+                body = read_content(scan, reader)?;
+                reader.pending_parts.rotate_left(calls);
             }
             b"tool_calls" => {
-                once.field(scan, 2, key)?;
-                if calls(scan, reader)? {
-                    marks = marks.with(Marks::EMPTY_CALLS);
+                once.check(scan, 2, key)?;
+                if read_calls(scan, reader)? {
+                    marks = marks.with(MessageFlags::EMPTY_CALLS);
                 }
             }
             b"tool_call_id" => {
-                once.field(scan, 3, key)?;
-                answers = word(scan, source)?;
+                once.check(scan, 3, key)?;
+                answers = read_non_empty(scan, source)?;
             }
             b"reasoning_content" => {
-                once.field(scan, 4, key)?;
+                once.check(scan, 4, key)?;
                 let shape = scan.shape()?;
                 let value = scan.skip()?;
-                reasoning = (shape == Shape::String).then_some(value);
+                reasoning = (shape == JsonShape::String).then_some(value);
             }
             b"refusal" | b"audio" | b"function_call" => {
                 let shape = scan.shape()?;
                 scan.skip()?;
-                if shape != Shape::Null {
-                    marks = marks.with(Marks::OTHER_BODY);
+                if shape != JsonShape::Null {
+                    marks = marks.with(MessageFlags::OTHER_BODY);
                 }
             }
             b"prefix" => {
                 let value = scan.skip()?;
                 if value.of(source) == "true" {
-                    marks = marks.with(Marks::PREFIX);
+                    marks = marks.with(MessageFlags::PREFIX);
                 }
             }
-            _ => unknown(scan, key, &mut marks)?,
+            _ => read_unknown_field(scan, key, &mut marks)?,
         }
         Ok(())
     })?;
-    if body.content == Content::Other && who != Role::Answer {
+    if body.content == ContentShape::Other && who != Role::Answer {
         let at = body.span.start as usize;
-        return Err(Trouble::new(at, "`content` is neither text nor a list"));
+        return Err(ScanError::new(at, "`content` is neither text nor a list"));
     }
-    let calls = reader.waiting.len() > body.parts;
+    let calls = reader.pending_parts.len() > body.parts;
     if let Some(value) = reasoning.filter(|_| who == Role::Assistant) {
-        reader.builder.part(value, Kind::Reasoning(Seal::Plain));
+        reader.builder.push_part(value, PartKind::Reasoning(SignatureState::Plain));
     }
     if who == Role::Answer {
         let output = match body.content {
-            Content::Absent => Output::Missing,
-            Content::Null => Output::Null,
-            Content::Text | Content::List if body.empty && body.holes => Output::Missing,
-            Content::Text | Content::List if body.empty => Output::Empty,
-            Content::Text | Content::List if !body.holes => Output::Full,
+            ContentShape::Absent => AnswerShape::Missing,
+            ContentShape::Null => AnswerShape::Null,
+            ContentShape::Text | ContentShape::List if body.empty && body.has_empty_text => {
+                AnswerShape::Missing
+            }
+            ContentShape::Text | ContentShape::List if body.empty => AnswerShape::Empty,
+            ContentShape::Text | ContentShape::List if !body.has_empty_text => AnswerShape::Full,
             // An object where text belongs, or a list with a hole in it.
-            Content::Text | Content::List | Content::Other => Output::Odd,
+            ContentShape::Text | ContentShape::List | ContentShape::Other => AnswerShape::Malformed,
         };
-        let answer = Answer {
+        let answer = DraftAnswer {
             id: answers.into(),
             name: None,
-            family: Family::Function,
+            family: CallFamily::Function,
             output,
             content: body.span,
             media: body.media,
         };
-        reader.builder.part(span, Kind::answer(answer));
-        reader.waiting.drain(..body.parts);
+        reader.builder.push_part(span, PartKind::answer(answer));
+        reader.pending_parts.drain(..body.parts);
     }
     if calls && who != Role::Assistant {
-        marks = marks.with(Marks::STRAY_CALLS);
+        marks = marks.with(MessageFlags::STRAY_CALLS);
     }
-    for part in reader.waiting.drain(..) {
-        reader.builder.part(part.span, part.kind);
+    for part in reader.pending_parts.drain(..) {
+        reader.builder.push_part(part.span, part.kind);
     }
-    reader.builder.message(who, span, body.content, marks);
+    reader.builder.push_message(who, span, body.content, marks);
     Ok(())
 }
 
-fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
-    let before = reader.waiting.len();
-    let mut body = Body::default();
+fn read_content<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<ChatContent> {
+    let before = reader.pending_parts.len();
+    let mut body = ChatContent::default();
     match scan.shape()? {
-        Shape::String => {
+        JsonShape::String => {
             let start = scan.position();
             let text = scan.string()?;
             body.span = Span::new(start, scan.position());
-            body.content = Content::Text;
-            let says = fullness(reader.source, text);
-            body.empty = says == Text::Empty;
-            reader.waiting.push(Part { span: body.span, kind: Kind::Text(says) });
+            body.content = ContentShape::Text;
+            let says = text_fullness(reader.source, text);
+            body.empty = says == TextShape::Empty;
+            reader.pending_parts.push(Part { span: body.span, kind: PartKind::Text(says) });
         }
-        Shape::Array => {
-            body.content = Content::List;
-            body.span = scan.array(|scan, _| part(scan, reader))?;
-            let parts = &reader.waiting[before..];
-            let empty =
-                |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Missing));
+        JsonShape::Array => {
+            body.content = ContentShape::List;
+            body.span = scan.array(|scan, _| read_part(scan, reader))?;
+            let parts = &reader.pending_parts[before..];
+            let empty = |part: &Part<'_>| {
+                matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Missing))
+            };
             body.empty = parts.iter().all(empty);
-            body.holes = parts.iter().any(|part| matches!(part.kind, Kind::Text(Text::Missing)));
-            body.media = parts.iter().any(|part| matches!(part.kind, Kind::Media));
+            body.has_empty_text =
+                parts.iter().any(|part| matches!(part.kind, PartKind::Text(TextShape::Missing)));
+            body.media = parts.iter().any(|part| matches!(part.kind, PartKind::Media));
         }
-        Shape::Null => {
-            body.content = Content::Null;
+        JsonShape::Null => {
+            body.content = ContentShape::Null;
             body.span = scan.skip()?;
         }
-        Shape::Object | Shape::Number | Shape::Bool => {
-            body.content = Content::Other;
+        JsonShape::Object | JsonShape::Number | JsonShape::Bool => {
+            body.content = ContentShape::Other;
             body.span = scan.skip()?;
         }
     }
-    body.parts = reader.waiting.len() - before;
+    body.parts = reader.pending_parts.len() - before;
     Ok(body)
 }
 
-fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
-    let mut once = Once::default();
+fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
+    let mut once = UniqueFields::default();
     let mut kind = None;
     let mut says = None;
-    if scan.shape()? != Shape::Object {
-        return scan.trouble("a content part is not an object");
+    if scan.shape()? != JsonShape::Object {
+        return scan.fail("a content part is not an object");
     }
     let source = reader.source;
     let span = scan.object(|scan, key, _| {
         match key {
             b"type" => {
-                once.field(scan, 0, key)?;
-                kind = Some(text(scan, key)?);
+                once.check(scan, 0, key)?;
+                kind = Some(require_string(scan, key)?);
             }
             b"text" => {
-                once.field(scan, 1, key)?;
-                says = words(scan, source, key)?;
+                once.check(scan, 1, key)?;
+                says = read_text(scan, source, key)?;
             }
             _ => {
                 scan.skip()?;
@@ -194,39 +206,39 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         }
         Ok(())
     })?;
-    let Some(kind) = kind else { return scan.trouble("a content part has no `type`") };
+    let Some(kind) = kind else { return scan.fail("a content part has no `type`") };
     let kind = match &*kind.text(source) {
-        "text" => Kind::Text(says.unwrap_or(Text::Missing)),
-        "refusal" => Kind::Text(Text::Full),
-        kind if is_media(kind) => Kind::Media,
-        _ => Kind::Other,
+        "text" => PartKind::Text(says.unwrap_or(TextShape::Missing)),
+        "refusal" => PartKind::Text(TextShape::Full),
+        kind if is_media(kind) => PartKind::Media,
+        _ => PartKind::Other,
     };
-    reader.waiting.push(Part { span, kind });
+    reader.pending_parts.push(Part { span, kind });
     Ok(())
 }
 
 /// Reads `tool_calls`; tells whether it is an empty list.
-fn calls<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<bool> {
+fn read_calls<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<bool> {
     match scan.shape()? {
-        Shape::Null => scan.skip().map(|_| false),
-        Shape::Array => {
+        JsonShape::Null => scan.skip().map(|_| false),
+        JsonShape::Array => {
             let mut empty = true;
             scan.array(|scan, _| {
                 empty = false;
-                call(scan, reader)
+                read_call(scan, reader)
             })?;
             Ok(empty)
         }
-        _ => scan.trouble("`tool_calls` is not a list"),
+        _ => scan.fail("`tool_calls` is not a list"),
     }
 }
 
-fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
-    if scan.shape()? != Shape::Object {
-        return scan.trouble("a call is not an object");
+fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
+    if scan.shape()? != JsonShape::Object {
+        return scan.fail("a call is not an object");
     }
-    let (source, want) = (reader.source, reader.want);
-    let mut once = Once::default();
+    let (source, want) = (reader.source, reader.options);
+    let mut once = UniqueFields::default();
     let mut id = None;
     let mut function = None;
     let mut custom = None;
@@ -234,28 +246,29 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let span = scan.object(|scan, key, _| {
         match key {
             b"id" => {
-                once.field(scan, 0, key)?;
-                id = word(scan, source)?;
+                once.check(scan, 0, key)?;
+                id = read_non_empty(scan, source)?;
             }
             b"function" => {
-                once.field(scan, 1, key)?;
-                if scan.shape()? == Shape::Object {
-                    function = Some(named(scan, source, want)?);
+                once.check(scan, 1, key)?;
+                if scan.shape()? == JsonShape::Object {
+                    function = Some(read_function(scan, source, want)?);
                 } else {
                     scan.skip()?;
                 }
             }
             b"custom" => {
-                once.field(scan, 2, key)?;
-                if scan.shape()? == Shape::Object {
-                    custom = Some(free(scan, source)?);
+                once.check(scan, 2, key)?;
+                if scan.shape()? == JsonShape::Object {
+                    custom = Some(read_custom_tool(scan, source)?);
                 } else {
                     scan.skip()?;
                 }
             }
             b"type" => {
-                once.field(scan, 3, key)?;
-                says_custom = string(scan)?.and_then(|kind| custom_type(&kind.text(source)));
+                once.check(scan, 3, key)?;
+                says_custom =
+                    read_string(scan)?.and_then(|kind| is_custom_type(&kind.text(source)));
             }
             _ => {
                 scan.skip()?;
@@ -265,14 +278,14 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     })?;
     let is_custom = says_custom.unwrap_or(custom.is_some() && function.is_none());
     let (name, arguments) = if is_custom {
-        custom.unwrap_or((None, Arguments::NoInput))
+        custom.unwrap_or((None, ArgumentsShape::NoInput))
     } else {
-        function.unwrap_or((None, Arguments::Missing))
+        function.unwrap_or((None, ArgumentsShape::Missing))
     };
-    let (family, typed) = (Family::Function, says_custom.is_some());
+    let (family, typed) = (CallFamily::Function, says_custom.is_some());
     let (id, name) = (id.into(), name.into());
-    let call = Call { id, name, family, arguments, signed: false, typed };
-    reader.waiting.push(Part { span, kind: Kind::call(call) });
+    let call = DraftCall { id, name, family, arguments, signed: false, typed };
+    reader.pending_parts.push(Part { span, kind: PartKind::call(call) });
     Ok(())
 }
 
@@ -284,7 +297,7 @@ pub(super) fn is_media(kind: &str) -> bool {
 }
 
 /// Whether a type of call is the custom one; none that is known if it is neither.
-pub(super) fn custom_type(kind: &str) -> Option<bool> {
+pub(super) fn is_custom_type(kind: &str) -> Option<bool> {
     match kind {
         "function" => Some(false),
         "custom" => Some(true),
@@ -293,18 +306,21 @@ pub(super) fn custom_type(kind: &str) -> Option<bool> {
 }
 
 /// The name of a custom tool, and what became of its free text.
-fn free<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<(Option<Cow<'a, str>>, Arguments)> {
-    let mut once = Once::default();
-    let mut found = (None, Arguments::NoInput);
+fn read_custom_tool<'a>(
+    scan: &mut JsonScanner<'a>,
+    source: &'a str,
+) -> ScanResult<(Option<Cow<'a, str>>, ArgumentsShape)> {
+    let mut once = UniqueFields::default();
+    let mut found = (None, ArgumentsShape::NoInput);
     scan.object(|scan, key, _| {
         match key {
             b"name" => {
-                once.field(scan, 0, key)?;
-                found.0 = word(scan, source)?;
+                once.check(scan, 0, key)?;
+                found.0 = read_non_empty(scan, source)?;
             }
             b"input" => {
-                once.field(scan, 1, key)?;
-                found.1 = free_text(scan)?;
+                once.check(scan, 1, key)?;
+                found.1 = read_free_text(scan)?;
             }
             _ => {
                 scan.skip()?;
@@ -316,22 +332,22 @@ fn free<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<(Option<Cow<'a, str
 }
 
 /// The name and the arguments of what is called.
-fn named<'a>(
-    scan: &mut Scanner<'a>,
+fn read_function<'a>(
+    scan: &mut JsonScanner<'a>,
     source: &'a str,
-    want: Want,
-) -> Scan<(Option<Cow<'a, str>>, Arguments)> {
-    let mut once = Once::default();
-    let mut found = (None, Arguments::Missing);
+    want: OutlineOptions,
+) -> ScanResult<(Option<Cow<'a, str>>, ArgumentsShape)> {
+    let mut once = UniqueFields::default();
+    let mut found = (None, ArgumentsShape::Missing);
     scan.object(|scan, key, _| {
         match key {
             b"name" => {
-                once.field(scan, 0, key)?;
-                found.0 = word(scan, source)?;
+                once.check(scan, 0, key)?;
+                found.0 = read_non_empty(scan, source)?;
             }
             b"arguments" => {
-                once.field(scan, 1, key)?;
-                found.1 = string_arguments(scan, source, want)?;
+                once.check(scan, 1, key)?;
+                found.1 = read_string_arguments(scan, source, want)?;
             }
             _ => {
                 scan.skip()?;

@@ -1,14 +1,19 @@
 //! Spells chat messages.
 
-use foxwedge_core::{Draft, Kind, Marks, Message, Piece, Role, Slot, Source, Span};
-
-use super::read::{custom_type, is_media};
-use crate::{
-    json::{elements, escape_into, field, quote, says},
-    splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled, told},
+use foxwedge_core::{
+    Draft, Message, MessageFlags, PartKind, PartSource, RepairedMessage, RepairedPart, Role, Span,
 };
 
-fn role(role: Role) -> &'static str {
+use super::read::{is_custom_type, is_media};
+use crate::{
+    json::{array_elements, escape_into, field_text, field_value, quote},
+    splice::{
+        ArgumentsEncoding, ElementQuoting, FieldChange, FieldChanges, QuotedContent, SpliceWriter,
+        encode_arguments, value_as_text, write_patched,
+    },
+};
+
+fn role_name(role: Role) -> &'static str {
     match role {
         Role::Assistant => "assistant",
         Role::System => "system",
@@ -19,82 +24,84 @@ fn role(role: Role) -> &'static str {
 }
 
 /// Writes a message on the envelope of the original.
-pub(crate) fn rewritten(
-    out: &mut Writer<'_>,
+pub(crate) fn rewrite_message(
+    out: &mut SpliceWriter<'_>,
     draft: &Draft<'_>,
     message: &Message,
-    slot: &Slot<'_>,
+    slot: &RepairedMessage<'_>,
 ) {
-    let mut changes: Changes<'_> = Vec::new();
-    if slot.recast {
-        changes.push(("role", Change::Text(quote(role(slot.role)))));
+    let mut changes: FieldChanges<'_> = Vec::new();
+    if slot.role_changed {
+        changes.push(("role", FieldChange::Text(quote(role_name(slot.role)))));
     }
     let old = draft.parts_of(message);
     if let Some(answer) =
-        slot.pieces.iter().find(|piece| matches!(piece.part.kind, Kind::Answer(_)))
+        slot.parts.iter().find(|piece| matches!(piece.part.kind, PartKind::Answer(_)))
     {
         answer_changes(out, answer, &mut changes);
     } else {
         let before = old.iter().filter(|part| is_content(&part.kind)).map(|part| part.span);
-        let now = || slot.pieces.iter().filter(|piece| is_content(&piece.part.kind));
-        if !same(before, now()) {
-            let write = |out: &mut Writer<'_>| write_content(out, &content_of(slot));
-            changes.push(("content", Change::Written(Box::new(write))));
+        let now = || slot.parts.iter().filter(|piece| is_content(&piece.part.kind));
+        if !is_unchanged(before, now()) {
+            let write = |out: &mut SpliceWriter<'_>| write_content(out, &content_pieces(slot));
+            changes.push(("content", FieldChange::WriteWith(Box::new(write))));
         }
         reasoning_changes(draft, message, slot, &mut changes);
     }
-    let before = old.iter().filter(|part| matches!(part.kind, Kind::Call(_))).map(|part| part.span);
-    let now = || slot.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
-    let emptied = message.marks.has(Marks::EMPTY_CALLS) && !slot.marks.has(Marks::EMPTY_CALLS);
-    if emptied || !same(before, now()) {
+    let before =
+        old.iter().filter(|part| matches!(part.kind, PartKind::Call(_))).map(|part| part.span);
+    let now = || slot.parts.iter().filter(|piece| matches!(piece.part.kind, PartKind::Call(_)));
+    let emptied =
+        message.flags.has(MessageFlags::EMPTY_CALLS) && !slot.flags.has(MessageFlags::EMPTY_CALLS);
+    if emptied || !is_unchanged(before, now()) {
         let change = match now().next() {
-            Some(_) => Change::Written(Box::new(|out| write_calls(out, slot))),
-            None => Change::Remove,
+            Some(_) => FieldChange::WriteWith(Box::new(|out| write_calls(out, slot))),
+            None => FieldChange::Remove,
         };
         changes.push(("tool_calls", change));
     }
-    patch(out, message.span, changes);
+    write_patched(out, message.span, changes);
 }
 
 /// Writes a new message.
-pub(crate) fn written(out: &mut Writer<'_>, slot: &Slot<'_>) {
-    out.text(&format!("{{\"role\":{},", quote(role(slot.role))));
+pub(crate) fn write_new_message(out: &mut SpliceWriter<'_>, slot: &RepairedMessage<'_>) {
+    out.text(&format!("{{\"role\":{},", quote(role_name(slot.role))));
     if let Some(answer) =
-        slot.pieces.iter().find(|piece| matches!(piece.part.kind, Kind::Answer(_)))
+        slot.parts.iter().find(|piece| matches!(piece.part.kind, PartKind::Answer(_)))
     {
-        let Kind::Answer(outline) = &answer.part.kind else { return };
+        let PartKind::Answer(outline) = &answer.part.kind else { return };
         let id = quote(outline.id.as_deref().unwrap_or(""));
         let words = match &answer.source {
-            Source::Words(words) => quote(words),
+            PartSource::Text(words) => quote(words),
             _ => quote(""),
         };
         out.text(&format!("\"tool_call_id\":{id},\"content\":{words}}}"));
         return;
     }
     out.text("\"content\":");
-    write_content(out, &content_of(slot));
-    if slot.pieces.iter().any(|piece| matches!(piece.part.kind, Kind::Call(_))) {
+    write_content(out, &content_pieces(slot));
+    if slot.parts.iter().any(|piece| matches!(piece.part.kind, PartKind::Call(_))) {
         out.text(",\"tool_calls\":");
         write_calls(out, slot);
     }
     out.text("}");
 }
 
-fn content_of<'p, 'a>(slot: &'p Slot<'a>) -> Vec<&'p Piece<'a>> {
-    slot.pieces.iter().filter(|piece| is_content(&piece.part.kind)).collect()
+fn content_pieces<'p, 'a>(slot: &'p RepairedMessage<'a>) -> Vec<&'p RepairedPart<'a>> {
+    slot.parts.iter().filter(|piece| is_content(&piece.part.kind)).collect()
 }
 
-fn is_content(kind: &Kind<'_>) -> bool {
-    !matches!(kind, Kind::Call(_) | Kind::Reasoning(_) | Kind::Answer(_))
+fn is_content(kind: &PartKind<'_>) -> bool {
+    !matches!(kind, PartKind::Call(_) | PartKind::Reasoning(_) | PartKind::Answer(_))
 }
 
 /// Whether the pieces are those of the original, unchanged and in order.
-fn same<'p, 'a: 'p>(
+fn is_unchanged<'p, 'a: 'p>(
     mut before: impl Iterator<Item = Span>,
-    now: impl Iterator<Item = &'p Piece<'a>>,
+    now: impl Iterator<Item = &'p RepairedPart<'a>>,
 ) -> bool {
     for piece in now {
-        let kept = piece.source == Source::Kept && piece.patch.is_empty();
+        let kept = piece.source == PartSource::Input && piece.patch.is_empty();
         if !kept || before.next() != Some(piece.part.span) {
             return false;
         }
@@ -102,27 +109,33 @@ fn same<'p, 'a: 'p>(
     before.next().is_none()
 }
 
-fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>) {
+fn answer_changes(
+    out: &SpliceWriter<'_>,
+    piece: &RepairedPart<'_>,
+    changes: &mut FieldChanges<'_>,
+) {
     let id = piece.patch.new_id(&piece.part.kind);
-    changes.extend(id.map(|id| ("tool_call_id", Change::Text(quote(id)))));
-    changes.extend(piece.patch.output().map(|words| ("content", Change::Text(quote(words)))));
-    let Kind::Answer(answer) = &piece.part.kind else { return };
+    changes.extend(id.map(|id| ("tool_call_id", FieldChange::Text(quote(id)))));
+    changes.extend(piece.patch.output().map(|words| ("content", FieldChange::Text(quote(words)))));
+    let PartKind::Answer(answer) = &piece.part.kind else { return };
     let whole = || {
-        elements(out.source, answer.content).into_iter().filter(|&one| !is_hole(out.source, one))
+        array_elements(out.source, answer.content)
+            .into_iter()
+            .filter(|&one| !is_empty_text(out.source, one))
     };
     if let Some(pointer) = piece.patch.pointer() {
         // Media went, all else stays; the pointer says where to.
         let mut content = out.inner();
         content.text("[");
         for one in whole() {
-            if element(out.source, one) != Element::Whole {
+            if quote_element(out.source, one) != ElementQuoting::Verbatim {
                 content.copy(one);
                 content.text(",");
             }
         }
         content.text(&format!("{{\"type\":\"text\",\"text\":{}}}]", quote(pointer)));
-        changes.push(("content", Change::Chunks(content.finish())));
-    } else if piece.patch.told && piece.patch.output().is_none() {
+        changes.push(("content", FieldChange::Chunks(content.finish())));
+    } else if piece.patch.recode_content && piece.patch.output().is_none() {
         let mut content = out.inner();
         if answer.content.of(out.source).starts_with('[') {
             for (index, one) in whole().enumerate() {
@@ -131,93 +144,98 @@ fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>
             }
             content.text("]");
         } else {
-            content.text(&quote(&told(out.source, answer.content)));
+            content.text(&quote(&value_as_text(out.source, answer.content)));
         }
-        changes.push(("content", Change::Chunks(content.finish())));
+        changes.push(("content", FieldChange::Chunks(content.finish())));
     }
 }
 
 /// Whether a part is a text without text.
-fn is_hole(source: &str, part: Span) -> bool {
-    let words = field(source, part, "text").map(|words| words.of(source));
-    says(source, part, "type").as_deref() == Some("text") && matches!(words, None | Some("null"))
+fn is_empty_text(source: &str, part: Span) -> bool {
+    let words = field_value(source, part, "text").map(|words| words.of(source));
+    field_text(source, part, "type").as_deref() == Some("text")
+        && matches!(words, None | Some("null"))
 }
 
 fn reasoning_changes<'s>(
     draft: &Draft<'_>,
     message: &Message,
-    slot: &'s Slot<'_>,
-    changes: &mut Changes<'s>,
+    slot: &'s RepairedMessage<'_>,
+    changes: &mut FieldChanges<'s>,
 ) {
-    let is_reasoning = |kind: &Kind<'_>| matches!(kind, Kind::Reasoning(_));
+    let is_reasoning = |kind: &PartKind<'_>| matches!(kind, PartKind::Reasoning(_));
     let before = draft.parts_of(message).iter().filter(|part| is_reasoning(&part.kind));
-    let now = || slot.pieces.iter().filter(|piece| is_reasoning(&piece.part.kind));
-    if same(before.map(|part| part.span), now()) {
+    let now = || slot.parts.iter().filter(|piece| is_reasoning(&piece.part.kind));
+    if is_unchanged(before.map(|part| part.span), now()) {
         return;
     }
     let change = if now().next().is_none() {
-        Change::Remove
+        FieldChange::Remove
     } else {
-        let own: Vec<&Piece<'_>> = now().collect();
-        Change::Written(Box::new(move |out| write_joined(out, &own)))
+        let own: Vec<&RepairedPart<'_>> = now().collect();
+        FieldChange::WriteWith(Box::new(move |out| write_joined(out, &own)))
     };
     changes.push(("reasoning_content", change));
 }
 
-fn write_calls(out: &mut Writer<'_>, slot: &Slot<'_>) {
-    let calls = slot.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
+fn write_calls(out: &mut SpliceWriter<'_>, slot: &RepairedMessage<'_>) {
+    let calls = slot.parts.iter().filter(|piece| matches!(piece.part.kind, PartKind::Call(_)));
     for (index, piece) in calls.enumerate() {
         out.text(if index == 0 { "[" } else { "," });
         let changes = call_changes(out.source, piece);
         if changes.is_empty() {
             out.copy(piece.part.span);
         } else {
-            patch(out, piece.part.span, changes);
+            write_patched(out, piece.part.span, changes);
         }
     }
     out.text("]");
 }
 
-fn call_changes(source: &str, piece: &Piece<'_>) -> Changes<'static> {
+fn call_changes(source: &str, piece: &RepairedPart<'_>) -> FieldChanges<'static> {
     let span = piece.part.span;
-    let mut changes: Changes<'static> = Vec::new();
+    let mut changes: FieldChanges<'static> = Vec::new();
     let (id, name) = (piece.patch.new_id(&piece.part.kind), piece.patch.new_name(&piece.part.kind));
-    changes.extend(id.map(|id| ("id", Change::Text(quote(id)))));
+    changes.extend(id.map(|id| ("id", FieldChange::Text(quote(id)))));
     let outer = if is_custom(source, span) { "custom" } else { "function" };
     if piece.patch.typed {
-        changes.push(("type", Change::Text(quote(outer))));
+        changes.push(("type", FieldChange::Text(quote(outer))));
     }
-    let mut inside: Changes<'static> = Vec::new();
-    inside.extend(name.map(|name| ("name", Change::Text(quote(name)))));
+    let mut inside: FieldChanges<'static> = Vec::new();
+    inside.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
     if let Some(fix) = piece.patch.arguments {
-        let function = field(source, span, outer);
+        let function = field_value(source, span, outer);
         let key = if outer == "custom" { "input" } else { "arguments" };
-        let value = function.and_then(|function| field(source, function, key));
-        inside.push((key, Change::Text(respelled(source, value, fix, Encoding::Text))));
+        let value = function.and_then(|function| field_value(source, function, key));
+        inside.push((
+            key,
+            FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Text)),
+        ));
     }
     if !inside.is_empty() {
-        changes.push((outer, Change::Inside(inside)));
+        changes.push((outer, FieldChange::Nested(inside)));
     }
     changes
 }
 
 /// Whether a call is a custom one: it says so, or it holds nothing else.
 fn is_custom(source: &str, call: Span) -> bool {
-    let said = says(source, call, "type").and_then(|kind| custom_type(&kind));
-    let holds = |key| field(source, call, key).is_some_and(|body| body.of(source).starts_with('{'));
+    let said = field_text(source, call, "type").and_then(|kind| is_custom_type(&kind));
+    let holds =
+        |key| field_value(source, call, key).is_some_and(|body| body.of(source).starts_with('{'));
     said.unwrap_or_else(|| holds("custom") && !holds("function"))
 }
 
 /// Writes a content field: a string where every piece is one, else a list of parts.
-fn write_content(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
+fn write_content(out: &mut SpliceWriter<'_>, pieces: &[&RepairedPart<'_>]) {
     let plain = pieces.iter().all(|piece| match &piece.source {
-        Source::Kept => piece.part.span.of(out.source).starts_with('"'),
-        Source::Words(_) => true,
-        Source::Quote(quote) => {
+        PartSource::Input => piece.part.span.of(out.source).starts_with('"'),
+        PartSource::Text(_) => true,
+        PartSource::Quote(quote) => {
             let content = quote.content(piece.part.span);
-            Quoted::new(out.source, content, element).whole.is_empty()
+            QuotedContent::new(out.source, content, quote_element).verbatim.is_empty()
         }
-        Source::Media(_) => false,
+        PartSource::Media(_) => false,
     });
     if plain {
         return write_joined(out, pieces);
@@ -226,25 +244,25 @@ fn write_content(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
         out.text(if index == 0 { "[" } else { "," });
         let span = piece.part.span;
         match &piece.source {
-            Source::Kept if !span.of(out.source).starts_with('"') => out.copy(span),
-            Source::Kept | Source::Words(_) => {
+            PartSource::Input if !span.of(out.source).starts_with('"') => out.copy(span),
+            PartSource::Input | PartSource::Text(_) => {
                 out.text("{\"type\":\"text\",\"text\":");
                 write_joined(out, &[piece]);
                 out.text("}");
             }
-            Source::Quote(quote) => {
-                let quoted = Quoted::new(out.source, quote.content(span), element);
+            PartSource::Quote(quote) => {
+                let quoted = QuotedContent::new(out.source, quote.content(span), quote_element);
                 out.text("{\"type\":\"text\",\"text\":\"");
                 quoted.write(out, &quote.heading());
                 out.text("\"}");
-                copy_all(out, &quoted.whole);
+                copy_all(out, &quoted.verbatim);
             }
-            Source::Media(media) => {
+            PartSource::Media(media) => {
                 let heading = quote(&media.heading());
                 out.text(&format!("{{\"type\":\"text\",\"text\":{heading}}}"));
-                let media: Vec<Span> = elements(out.source, media.content(span))
+                let media: Vec<Span> = array_elements(out.source, media.content(span))
                     .into_iter()
-                    .filter(|&one| element(out.source, one) == Element::Whole)
+                    .filter(|&one| quote_element(out.source, one) == ElementQuoting::Verbatim)
                     .collect();
                 copy_all(out, &media);
             }
@@ -253,7 +271,7 @@ fn write_content(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
     out.text("]");
 }
 
-fn copy_all(out: &mut Writer<'_>, spans: &[Span]) {
+fn copy_all(out: &mut SpliceWriter<'_>, spans: &[Span]) {
     for &span in spans {
         out.text(",");
         out.copy(span);
@@ -261,36 +279,36 @@ fn copy_all(out: &mut Writer<'_>, spans: &[Span]) {
 }
 
 /// Writes pieces as one string, a blank line between them.
-fn write_joined(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
+fn write_joined(out: &mut SpliceWriter<'_>, pieces: &[&RepairedPart<'_>]) {
     out.text("\"");
     for (index, piece) in pieces.iter().enumerate() {
         if index > 0 {
             out.text("\\n\\n");
         }
         match &piece.source {
-            Source::Kept => {
+            PartSource::Input => {
                 let span = piece.part.span;
                 out.copy(Span { start: span.start + 1, end: span.end - 1 });
             }
-            Source::Words(words) => {
+            PartSource::Text(words) => {
                 let mut text = String::new();
                 escape_into(&mut text, words);
                 out.text(&text);
             }
-            Source::Quote(quote) | Source::Media(quote) => {
+            PartSource::Quote(quote) | PartSource::Media(quote) => {
                 let content = quote.content(piece.part.span);
-                Quoted::new(out.source, content, element).write(out, &quote.heading());
+                QuotedContent::new(out.source, content, quote_element).write(out, &quote.heading());
             }
         }
     }
     out.text("\"");
 }
 
-fn element(source: &str, one: Span) -> Element {
-    match says(source, one, "type").as_deref() {
-        Some("text") => Element::Text("text"),
-        Some("refusal") => Element::Text("refusal"),
-        Some(kind) if is_media(kind) => Element::Whole,
-        _ => Element::Told,
+fn quote_element(source: &str, one: Span) -> ElementQuoting {
+    match field_text(source, one, "type").as_deref() {
+        Some("text") => ElementQuoting::Text("text"),
+        Some("refusal") => ElementQuoting::Text("refusal"),
+        Some(kind) if is_media(kind) => ElementQuoting::Verbatim,
+        _ => ElementQuoting::AsJson,
     }
 }

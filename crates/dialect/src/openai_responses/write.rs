@@ -1,87 +1,102 @@
 //! Spells Responses items.
 
-use foxwedge_core::{Answer, Family, Kind, Message, Piece, Role, Slot, Source, Span};
+use foxwedge_core::{
+    CallFamily, DraftAnswer, Message, PartKind, PartSource, RepairedMessage, RepairedPart, Role,
+    Span,
+};
 
 use crate::{
-    json::{field, quote, says},
-    splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled, told},
+    json::{field_text, field_value, quote},
+    splice::{
+        ArgumentsEncoding, ElementQuoting, FieldChange, FieldChanges, QuotedContent, SpliceWriter,
+        encode_arguments, value_as_text, write_patched,
+    },
 };
 
 /// Writes an item on the envelope of the original.
-pub(crate) fn rewritten(out: &mut Writer<'_>, message: &Message, slot: &Slot<'_>) {
-    let mut changes: Changes<'_> = Vec::new();
-    if slot.recast {
+pub(crate) fn rewrite_item(
+    out: &mut SpliceWriter<'_>,
+    message: &Message,
+    slot: &RepairedMessage<'_>,
+) {
+    let mut changes: FieldChanges<'_> = Vec::new();
+    if slot.role_changed {
         let role = match slot.role {
             Role::Assistant => "assistant",
             Role::System => "system",
             Role::Developer => "developer",
             Role::User | Role::Answer | Role::Neutral | Role::Unknown => "user",
         };
-        changes.push(("role", Change::Text(quote(role))));
+        changes.push(("role", FieldChange::Text(quote(role))));
         // An item of an unknown type becomes a message.
-        if field(out.source, message.span, "type").is_some() {
-            changes.push(("type", Change::Text(quote("message"))));
+        if field_value(out.source, message.span, "type").is_some() {
+            changes.push(("type", FieldChange::Text(quote("message"))));
         }
     }
     if slot.without_id {
-        changes.push(("id", Change::Remove));
+        changes.push(("id", FieldChange::Remove));
     }
-    for piece in &slot.pieces {
+    for piece in &slot.parts {
         changes.extend(item_changes(out.source, message.span, piece));
     }
-    patch(out, message.span, changes);
+    write_patched(out, message.span, changes);
 }
 
-fn item_changes(source: &str, item: Span, piece: &Piece<'_>) -> Changes<'static> {
-    let mut changes: Changes<'static> = Vec::new();
+fn item_changes(source: &str, item: Span, piece: &RepairedPart<'_>) -> FieldChanges<'static> {
+    let mut changes: FieldChanges<'static> = Vec::new();
     let change = &piece.patch;
     if let Some(id) = change.new_id(&piece.part.kind) {
-        changes.push(("call_id", Change::Text(quote(id))));
+        changes.push(("call_id", FieldChange::Text(quote(id))));
     }
     let name = change.new_name(&piece.part.kind);
-    changes.extend(name.map(|name| ("name", Change::Text(quote(name)))));
+    changes.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
     if let Some(fix) = change.arguments {
         let key = match &piece.part.kind {
-            Kind::Call(call) if call.family == Family::Custom => "input",
+            PartKind::Call(call) if call.family == CallFamily::Custom => "input",
             _ => "arguments",
         };
-        let value = field(source, item, key);
-        changes.push((key, Change::Text(respelled(source, value, fix, Encoding::Text))));
+        let value = field_value(source, item, key);
+        changes.push((
+            key,
+            FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Text)),
+        ));
     }
-    changes.extend(change.output().map(|words| ("output", Change::Text(quote(words)))));
-    if let Kind::Answer(answer) = &piece.part.kind
-        && change.told
+    changes.extend(change.output().map(|words| ("output", FieldChange::Text(quote(words)))));
+    if let PartKind::Answer(answer) = &piece.part.kind
+        && change.recode_content
         && change.output().is_none()
     {
-        changes.push(("output", Change::Text(quote(&told(source, answer.content)))));
+        changes.push(("output", FieldChange::Text(quote(&value_as_text(source, answer.content)))));
     }
     changes
 }
 
 /// Writes a new item.
-pub(crate) fn written(out: &mut Writer<'_>, slot: &Slot<'_>) {
-    for piece in &slot.pieces {
+pub(crate) fn write_new_item(out: &mut SpliceWriter<'_>, slot: &RepairedMessage<'_>) {
+    for piece in &slot.parts {
         match (&piece.part.kind, &piece.source) {
-            (Kind::Answer(answer), Source::Words(words)) => out.text(&output(answer, words)),
-            (_, Source::Words(words)) => out.text(&said(slot.role, &quote(words))),
-            (_, Source::Quote(quote) | Source::Media(quote)) => {
+            (PartKind::Answer(answer), PartSource::Text(words)) => {
+                out.text(&output_json(answer, words))
+            }
+            (_, PartSource::Text(words)) => out.text(&message_json(slot.role, &quote(words))),
+            (_, PartSource::Quote(quote) | PartSource::Media(quote)) => {
                 let content = quote.content(piece.part.span);
-                let quoted = Quoted::new(out.source, content, element);
+                let quoted = QuotedContent::new(out.source, content, quote_element);
                 out.text("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"");
                 quoted.write(out, &quote.heading());
                 out.text("\"}");
-                for whole in quoted.whole {
+                for whole in quoted.verbatim {
                     out.text(",");
                     out.copy(whole);
                 }
                 out.text("]}");
             }
-            (_, Source::Kept) => out.copy(piece.part.span),
+            (_, PartSource::Input) => out.copy(piece.part.span),
         }
     }
 }
 
-fn said(role: Role, words: &str) -> String {
+fn message_json(role: Role, words: &str) -> String {
     if role.is_assistant() {
         return format!("{{\"type\":\"message\",\"role\":\"assistant\",\"content\":{words}}}");
     }
@@ -91,34 +106,34 @@ fn said(role: Role, words: &str) -> String {
 }
 
 /// A new answer, in the form of its family.
-fn output(answer: &Answer<'_>, words: &str) -> String {
+fn output_json(answer: &DraftAnswer<'_>, words: &str) -> String {
     let id = quote(answer.id.as_deref().unwrap_or(""));
     let words = quote(words);
     match answer.family {
-        Family::Custom => {
+        CallFamily::Custom => {
             format!("{{\"type\":\"custom_tool_call_output\",\"call_id\":{id},\"output\":{words}}}")
         }
-        Family::LocalShell => {
+        CallFamily::LocalShell => {
             format!(
                 "{{\"type\":\"local_shell_call_output\",\"call_id\":{id},\"id\":{id},\"output\":{words}}}"
             )
         }
-        Family::Shell => format!(
+        CallFamily::Shell => format!(
             "{{\"type\":\"shell_call_output\",\"call_id\":{id},\"output\":[{{\"stdout\":\"\",\"stderr\":{words},\"outcome\":{{\"type\":\"timeout\"}}}}]}}"
         ),
-        Family::ApplyPatch => format!(
+        CallFamily::ApplyPatch => format!(
             "{{\"type\":\"apply_patch_call_output\",\"call_id\":{id},\"status\":\"failed\",\"output\":{words}}}"
         ),
-        Family::Function | Family::Computer | Family::ToolSearch => {
+        CallFamily::Function | CallFamily::Computer | CallFamily::ToolSearch => {
             format!("{{\"type\":\"function_call_output\",\"call_id\":{id},\"output\":{words}}}")
         }
     }
 }
 
-fn element(source: &str, one: Span) -> Element {
-    match says(source, one, "type").as_deref() {
-        Some("input_text" | "output_text" | "text") => Element::Text("text"),
-        Some("input_image" | "input_file") => Element::Whole,
-        _ => Element::Told,
+fn quote_element(source: &str, one: Span) -> ElementQuoting {
+    match field_text(source, one, "type").as_deref() {
+        Some("input_text" | "output_text" | "text") => ElementQuoting::Text("text"),
+        Some("input_image" | "input_file") => ElementQuoting::Verbatim,
+        _ => ElementQuoting::AsJson,
     }
 }

@@ -1,12 +1,12 @@
 //! The agents whose files we read.
 
-use foxwedge_core::{Profile, Question, RuleSet, Severity, Span, Wire};
+use foxwedge_core::{CheckOptions, Format, Profile, RuleSet, Severity, Span};
 
 use super::{claude_code, cline, codex, gemini_cli, neovate};
 
 /// An agent, or rather the format of its session files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum Agent {
+pub enum SessionAgent {
     /// Claude Code.
     ClaudeCode,
     /// Codex.
@@ -19,68 +19,77 @@ pub enum Agent {
     Cline,
 }
 
-impl Agent {
+impl SessionAgent {
     /// Every agent.
-    pub const ALL: [Agent; 5] =
-        [Agent::ClaudeCode, Agent::Codex, Agent::GeminiCli, Agent::Neovate, Agent::Cline];
+    pub const ALL: [SessionAgent; 5] = [
+        SessionAgent::ClaudeCode,
+        SessionAgent::Codex,
+        SessionAgent::GeminiCli,
+        SessionAgent::Neovate,
+        SessionAgent::Cline,
+    ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Agent::ClaudeCode => "claude-code",
-            Agent::Codex => "codex",
-            Agent::GeminiCli => "gemini-cli",
-            Agent::Neovate => "neovate",
-            Agent::Cline => "cline",
+            SessionAgent::ClaudeCode => "claude-code",
+            SessionAgent::Codex => "codex",
+            SessionAgent::GeminiCli => "gemini-cli",
+            SessionAgent::Neovate => "neovate",
+            SessionAgent::Cline => "cline",
         }
     }
 
     /// The agent of that name.
-    pub fn parse(name: &str) -> Option<Agent> {
-        Agent::ALL.into_iter().find(|agent| agent.name() == name)
+    pub fn parse(name: &str) -> Option<SessionAgent> {
+        SessionAgent::ALL.into_iter().find(|agent| agent.name() == name)
     }
 
     /// The wire format in which its history is told.
-    pub fn wire(self) -> Wire {
+    pub fn wire(self) -> Format {
         match self {
-            Agent::ClaudeCode | Agent::Neovate | Agent::Cline => Wire::Anthropic,
-            Agent::Codex => Wire::OpenaiResponses,
-            Agent::GeminiCli => Wire::Gemini,
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {
+                Format::Anthropic
+            }
+            SessionAgent::Codex => Format::OpenaiResponses,
+            SessionAgent::GeminiCli => Format::Gemini,
         }
     }
 
     /// Whose rules its history has to obey, unless somebody says otherwise.
     pub fn profile(self) -> Profile {
-        Profile::of(self.wire())
+        Profile::for_format(self.wire())
     }
 
     /// Tells its records from objects inside them.
     pub(super) fn is_record(self) -> fn(&str, Span) -> bool {
         match self {
-            Agent::ClaudeCode => claude_code::is_record,
-            Agent::Neovate => neovate::is_record,
-            Agent::Codex => codex::is_record,
-            Agent::GeminiCli => gemini_cli::is_record,
-            Agent::Cline => cline::is_record,
+            SessionAgent::ClaudeCode => claude_code::is_record,
+            SessionAgent::Neovate => neovate::is_record,
+            SessionAgent::Codex => codex::is_record,
+            SessionAgent::GeminiCli => gemini_cli::is_record,
+            SessionAgent::Cline => cline::is_record,
         }
     }
 
     /// What a line that it cannot read means to it.
-    pub(super) fn when_torn(self) -> Severity {
+    pub(super) fn torn_line_severity(self) -> Severity {
         match self {
             // It shows an empty conversation, or refuses the file.
-            Agent::ClaudeCode | Agent::Neovate | Agent::Cline => Severity::Error,
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {
+                Severity::Error
+            }
             // It leaves the line out.
-            Agent::Codex | Agent::GeminiCli => Severity::Warning,
+            SessionAgent::Codex | SessionAgent::GeminiCli => Severity::Warning,
         }
     }
 
     /// Leaves out rules about spelling where the agent spells the history anew before it sends it.
-    pub fn restrict(self, question: &mut Question) {
+    pub fn restrict_rules(self, question: &mut CheckOptions) {
         const PAIRS: [u16; 12] = [101, 102, 103, 104, 701, 702, 703, 704, 801, 802, 803, 804];
         match self {
-            Agent::ClaudeCode | Agent::Codex | Agent::Cline => {}
-            Agent::GeminiCli | Agent::Neovate => {
+            SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => {}
+            SessionAgent::GeminiCli | SessionAgent::Neovate => {
                 let mut rules = RuleSet::default();
                 for code in PAIRS.into_iter().filter(|&code| question.rules.has(code)) {
                     rules.add(code);

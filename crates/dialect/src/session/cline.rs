@@ -3,52 +3,54 @@
 //!
 //! Roo and Kilo keep what a summary or a truncation replaced, and mark it.
 
-use foxwedge_core::{Content, Marks, Role, Span, binds_thinking};
+use foxwedge_core::{ContentShape, MessageFlags, Role, Span, binds_thinking};
 
 use super::{
-    about::About,
-    log::{Control, Seen, is_true, said, spelled},
+    metadata::SessionMetadata,
+    records::{HistoryControl, ParsedRecord, is_true, plain_string, string_value},
 };
 use crate::{
     anthropic,
-    json::{Scan, Scanner, field},
-    outline::{Once, Reader, role},
+    json::{JsonScanner, ScanResult, field_value},
+    outline::{OutlineReader, UniqueFields, read_role},
 };
 
 /// Whether an object is a message and not something inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
-    let has = |key: &str| field(source, object, key).is_some();
+    let has = |key: &str| field_value(source, object, key).is_some();
     has("role") && has("content")
 }
 
 /// Reads one message.
-pub(super) fn record<'a>(
-    scan: &mut Scanner<'a>,
-    reader: &mut Reader<'a>,
-    seen: &mut Seen<'a>,
-    about: &mut About<'a>,
-) -> Scan<()> {
+pub(super) fn read_record<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    seen: &mut ParsedRecord<'a>,
+    about: &mut SessionMetadata<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
     let mut who = None;
     let mut content = None;
     let mut summary = false;
     let mut model = None;
-    let mut hides = Hides::default();
-    let mut once = Once::default();
+    let mut hides = ClineHideMarker::default();
+    let mut once = UniqueFields::default();
     let span = scan.object(|scan, key, _| {
-        once.one_of(scan, &[b"role", b"content"], key)?;
+        once.check_known(scan, &[b"role", b"content"], key)?;
         match key {
-            b"role" => who = Some(role(scan, source, anthropic::known)?.0),
-            b"content" => content = Some(anthropic::body(scan, reader, anthropic::block)?),
-            b"type" => seen.kind = spelled(scan, source)?.unwrap_or_default(),
+            b"role" => who = Some(read_role(scan, source, anthropic::known_role)?.0),
+            b"content" => {
+                content = Some(anthropic::read_content(scan, reader, anthropic::read_block)?)
+            }
+            b"type" => seen.kind = plain_string(scan, source)?.unwrap_or_default(),
             b"ts" => seen.time = Some(scan.skip()?.of(source)),
             b"isSummary" => summary = is_true(scan, source)?,
             b"isTruncationMarker" => hides.marker = is_true(scan, source)?,
-            b"truncationId" => hides.truncation = spelled(scan, source)?,
-            b"truncationParent" => seen.link.parent = spelled(scan, source)?,
-            b"condenseId" => hides.summary = spelled(scan, source)?,
-            b"condenseParent" => seen.link.source = spelled(scan, source)?,
-            b"model" => model = said(scan, source)?,
+            b"truncationId" => hides.truncation = plain_string(scan, source)?,
+            b"truncationParent" => seen.link.parent = plain_string(scan, source)?,
+            b"condenseId" => hides.summary = plain_string(scan, source)?,
+            b"condenseParent" => seen.link.source = plain_string(scan, source)?,
+            b"model" => model = string_value(scan, source)?,
             _ => {
                 scan.skip()?;
             }
@@ -56,12 +58,12 @@ pub(super) fn record<'a>(
         Ok(())
     })?;
     let unbound = model.as_deref().is_some_and(|model| !binds_thinking(Some(model)));
-    let marks = if unbound { Marks::UNBOUND } else { Marks::default() };
+    let marks = if unbound { MessageFlags::UNBOUND } else { MessageFlags::default() };
     about.model = model.or(about.model.take());
     // Reasoning items of other providers stand beside the messages.
     let (Some(who), Some(content)) = (who, content) else { return Ok(()) };
     if who == Role::Unknown {
-        return scan.trouble("a message without a role that we know");
+        return scan.fail("a message without a role that we know");
     }
     // What names a marker or a summary is hidden as long as that is there.
     seen.link.id = match (hides.marker, summary) {
@@ -71,16 +73,16 @@ pub(super) fn record<'a>(
     };
     // A summary of the user's begins anew; an older one stands among what it left.
     if summary && who == Role::User {
-        seen.control = Some(Control::Summary);
+        seen.control = Some(HistoryControl::Summary);
     }
-    let content = if content == Content::Absent { Content::Null } else { content };
+    let content = if content == ContentShape::Absent { ContentShape::Null } else { content };
     seen.message = Some((who, span, content, marks));
     Ok(())
 }
 
 /// What a marker or a summary is called by those it hides.
 #[derive(Default)]
-struct Hides<'a> {
+struct ClineHideMarker<'a> {
     marker: bool,
     truncation: Option<&'a str>,
     summary: Option<&'a str>,

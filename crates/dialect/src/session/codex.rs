@@ -4,45 +4,45 @@
 //! items of a Responses request; a compaction replaces everything before it, and a rollback takes
 //! the last turns away.
 
-use foxwedge_core::{Draft, Kind, Role, Span};
+use foxwedge_core::{Draft, PartKind, Role, Span};
 
 use super::{
-    about::About,
-    log::{Control, Seen, said, spelled},
+    metadata::SessionMetadata,
+    records::{HistoryControl, ParsedRecord, plain_string, string_value},
 };
 use crate::{
-    json::{Scan, Scanner, Shape, elements, field, says},
+    json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value},
     openai_responses,
-    outline::{Once, Reader},
+    outline::{OutlineReader, UniqueFields},
 };
 
 mod write;
 
-pub(super) use write::{Ordinals, envelope, shell_calls, tell};
+pub(super) use write::{CodexOrdinals, shell_calls, write_envelope, write_item};
 
 /// Whether an object is a record and not something inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
-    ["timestamp", "type", "payload"].iter().all(|key| field(source, object, key).is_some())
+    ["timestamp", "type", "payload"].iter().all(|key| field_value(source, object, key).is_some())
 }
 
 /// Reads one record.
-pub(super) fn record<'a>(
-    scan: &mut Scanner<'a>,
-    reader: &mut Reader<'a>,
-    seen: &mut Seen<'a>,
-    about: &mut About<'a>,
-) -> Scan<()> {
+pub(super) fn read_record<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    seen: &mut ParsedRecord<'a>,
+    about: &mut SessionMetadata<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
     let mut payload = None;
     let mut read = false;
-    let mut once = Once::default();
+    let mut once = UniqueFields::default();
     scan.object(|scan, key, _| {
-        once.one_of(scan, &[b"type", b"payload", b"ordinal"], key)?;
+        once.check_known(scan, &[b"type", b"payload", b"ordinal"], key)?;
         match key {
-            b"type" => seen.kind = spelled(scan, source)?.unwrap_or_default(),
-            b"timestamp" => seen.time = spelled(scan, source)?,
-            b"payload" if seen.kind == "response_item" && scan.shape()? == Shape::Object => {
-                openai_responses::item(scan, reader)?;
+            b"type" => seen.kind = plain_string(scan, source)?.unwrap_or_default(),
+            b"timestamp" => seen.time = plain_string(scan, source)?,
+            b"payload" if seen.kind == "response_item" && scan.shape()? == JsonShape::Object => {
+                openai_responses::read_item(scan, reader)?;
                 read = true;
             }
             b"payload" => payload = Some(scan.skip()?),
@@ -52,36 +52,36 @@ pub(super) fn record<'a>(
         }
         Ok(())
     })?;
-    about.written(seen.time);
+    about.record_time(seen.time);
     match (seen.kind, payload) {
-        ("response_item", Some(payload)) => item(payload, reader)?,
+        ("response_item", Some(payload)) => read_item(payload, reader)?,
         ("response_item", None) if !read => {
-            return scan.trouble("a `response_item` without a payload");
+            return scan.fail("a `response_item` without a payload");
         }
         ("compacted", Some(payload)) => {
-            seen.control = Some(Control::Compacted);
-            if let Some(list) = field(source, payload, "replacement_history")
+            seen.control = Some(HistoryControl::Compacted);
+            if let Some(list) = field_value(source, payload, "replacement_history")
                 && list.of(source).starts_with('[')
             {
-                seen.control = Some(Control::Replaced);
-                for one in elements(source, list) {
-                    item(one, reader)?;
+                seen.control = Some(HistoryControl::Replaced);
+                for one in array_elements(source, list) {
+                    read_item(one, reader)?;
                 }
             }
         }
         ("event_msg", Some(payload))
-            if says(source, payload, "type").as_deref() == Some("thread_rolled_back") =>
+            if field_text(source, payload, "type").as_deref() == Some("thread_rolled_back") =>
         {
-            let turns = field(source, payload, "num_turns");
+            let turns = field_value(source, payload, "num_turns");
             let turns = turns.and_then(|turns| turns.of(source).parse().ok()).unwrap_or(0);
-            seen.control = Some(Control::RolledBack(turns));
+            seen.control = Some(HistoryControl::RolledBack(turns));
         }
-        ("session_meta", Some(payload)) => meta(source, payload, about)?,
+        ("session_meta", Some(payload)) => read_meta(source, payload, about)?,
         ("turn_context", Some(payload)) => {
-            let mut scan = Scanner::within(source, payload);
+            let mut scan = JsonScanner::within(source, payload);
             scan.object(|scan, key, _| {
                 match key {
-                    b"model" => about.model = said(scan, source)?.or(about.model.take()),
+                    b"model" => about.model = string_value(scan, source)?.or(about.model.take()),
                     _ => drop(scan.skip()?),
                 }
                 Ok(())
@@ -94,25 +94,29 @@ pub(super) fn record<'a>(
     Ok(())
 }
 
-fn item<'a>(span: Span, reader: &mut Reader<'a>) -> Scan<()> {
-    let mut scan = Scanner::within(reader.source, span);
+fn read_item<'a>(span: Span, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
+    let mut scan = JsonScanner::within(reader.source, span);
     match scan.shape()? {
-        Shape::Object => openai_responses::item(&mut scan, reader),
-        _ => scan.trouble("an item is not an object"),
+        JsonShape::Object => openai_responses::read_item(&mut scan, reader),
+        _ => scan.fail("an item is not an object"),
     }
 }
 
 /// The first of them names the session; later ones were copied from where it was forked.
-fn meta<'a>(source: &'a str, payload: Span, about: &mut About<'a>) -> Scan<()> {
+fn read_meta<'a>(
+    source: &'a str,
+    payload: Span,
+    about: &mut SessionMetadata<'a>,
+) -> ScanResult<()> {
     if about.id.is_some() || !payload.of(source).starts_with('{') {
         return Ok(());
     }
-    let mut scan = Scanner::within(source, payload);
+    let mut scan = JsonScanner::within(source, payload);
     scan.object(|scan, key, _| {
         match key {
-            b"id" => about.id = said(scan, source)?,
-            b"cwd" => about.folder = said(scan, source)?,
-            b"cli_version" => about.version = said(scan, source)?,
+            b"id" => about.id = string_value(scan, source)?,
+            b"cwd" => about.folder = string_value(scan, source)?,
+            b"cli_version" => about.version = string_value(scan, source)?,
             _ => drop(scan.skip()?),
         }
         Ok(())
@@ -123,8 +127,8 @@ fn meta<'a>(source: &'a str, payload: Span, about: &mut About<'a>) -> Scan<()> {
 /// Whether the agent itself leaves an item out.
 pub(super) fn is_hidden(fragments: &Draft<'_>, message: usize) -> bool {
     let Some(header) = fragments.messages.get(message) else { return true };
-    matches!(fragments.parts_of(header), [part] if matches!(part.kind, Kind::Other))
-        && says(fragments.source, header.span, "type").as_deref() == Some("ghost_snapshot")
+    matches!(fragments.parts_of(header), [part] if matches!(part.kind, PartKind::Other))
+        && field_text(fragments.source, header.span, "type").as_deref() == Some("ghost_snapshot")
 }
 
 /// Takes the last turns away: from the nth-last message of the user on, and with it what the agent
@@ -140,7 +144,7 @@ pub(super) fn roll_back(fragments: &Draft<'_>, visible: &mut VisibleMessages, tu
     let message = |at: &(u32, u32)| fragments.messages.get(at.1 as usize);
     while visible.list.last().is_some_and(|at| {
         message(at).is_some_and(|header| header.role.is_system())
-            || is_surroundings(fragments, at.1)
+            || is_environment_message(fragments, at.1)
     }) && !visible.users.is_empty()
     {
         visible.truncate(visible.list.len() - 1);
@@ -161,7 +165,7 @@ impl VisibleMessages {
     pub(super) fn push(&mut self, fragments: &Draft<'_>, record: u32, message: u32) {
         let header = fragments.messages.get(message as usize);
         if header.is_some_and(|header| header.role == Role::User)
-            && !is_surroundings(fragments, message)
+            && !is_environment_message(fragments, message)
         {
             self.users.push(self.list.len());
         }
@@ -195,14 +199,14 @@ impl VisibleMessages {
 }
 
 /// Whether a user message was written by the agent about its surroundings.
-fn is_surroundings(fragments: &Draft<'_>, message: u32) -> bool {
+fn is_environment_message(fragments: &Draft<'_>, message: u32) -> bool {
     const MARKS: [&str; 4] =
         ["<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>"];
     let Some(header) = fragments.messages.get(message as usize) else { return false };
     let parts = fragments.parts_of(header);
     !parts.is_empty()
         && parts.iter().all(|part| {
-            let text = field(fragments.source, part.span, "text").unwrap_or(part.span);
+            let text = field_value(fragments.source, part.span, "text").unwrap_or(part.span);
             let text = text.of(fragments.source).trim_start_matches('"');
             MARKS.iter().any(|mark| text.starts_with(mark))
         })

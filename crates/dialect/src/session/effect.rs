@@ -10,22 +10,23 @@ mod table;
 use std::collections::{HashMap, HashSet};
 
 use foxwedge_core::{
-    Evidence, Finding, Flaw, FlawHarm, Place, Question, Rule, RuleSet, Severity, Span, Tail, check,
-    rules,
+    CheckOptions, DefectHarm, FileDefect, Finding, FindingLocation, Rule, RuleEvidence, RuleSet,
+    Severity, Span, TailPolicy, check, rules,
 };
 
-pub use table::{AgentVersion, FindingEffect, FindingPart, RATED, RatedRow};
+pub use table::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedRow};
 
 use super::{
-    Agent, Session,
-    lines::State,
-    log::{Log, Record},
-    read, text,
+    ParsedSession, SessionAgent,
+    lines::RecordState,
+    read, readable_text,
+    records::{SessionRecord, SessionRecords},
 };
-use crate::json::field;
-use FindingEffect::{Blocks, Coped, HidesHistory};
+use crate::json::field_value;
+use FindingEffect::{Blocks, HidesHistory, Tolerated};
 use FindingPart::{
-    All, FirstLine, FirstRecord, LastMessage, NothingHidden, OpenEnd, OpenLine, Rest, WholeCircle,
+    All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
+    WholeCycle,
 };
 
 /// What is wrong with a session, and what that means to its agent.
@@ -69,7 +70,7 @@ struct FileShape<'s> {
 
 /// Which flaws of a session are left alone, since its agent copes with them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum SparedFlaws {
+pub(super) enum SparedDefects {
     #[default]
     None,
     /// Those of lines.
@@ -78,27 +79,27 @@ pub(super) enum SparedFlaws {
     Links,
 }
 
-impl Session<'_> {
+impl ParsedSession<'_> {
     /// What is wrong with the session, and what each finding means to its agent.
-    pub fn rated(&self, question: &Question) -> RatedReport {
-        self.rate(question, self.link_effect(question))
+    pub fn rate_findings(&self, question: &CheckOptions) -> RatedReport {
+        self.rate_with_links(question, self.link_effect(question))
     }
 
-    fn rate(&self, question: &Question, links: FindingEffect) -> RatedReport {
-        let inner = check(self.draft(), &inner_calls(question));
-        let flaws = &self.draft().body.flaws;
-        let shape = self.shape();
-        let flaw_effect = |flaw: &Flaw| {
-            let floor = if is_link(flaw.code) { links } else { Coped };
-            self.flaw_effect(flaw, &shape).max(floor)
+    fn rate_with_links(&self, question: &CheckOptions, links: FindingEffect) -> RatedReport {
+        let inner = check(self.draft(), &inner_call_options(question));
+        let flaws = &self.draft().body.defects;
+        let shape = self.file_shape();
+        let flaw_effect = |flaw: &FileDefect| {
+            let floor = if is_link_rule(flaw.code) { links } else { Tolerated };
+            self.defect_effect(flaw, &shape).max(floor)
         };
-        let key = |flaw: &Flaw| (flaw.code, flaw.message as usize, flaw.span.start);
+        let key = |flaw: &FileDefect| (flaw.code, flaw.message as usize, flaw.span.start);
         let known: HashMap<(u16, usize, u32), FindingEffect> =
             flaws.iter().map(|flaw| (key(flaw), flaw_effect(flaw))).collect();
-        let places: HashSet<u32> = inner.findings.iter().map(|it| it.at.span.start).collect();
+        let places: HashSet<u32> = inner.findings.iter().map(|it| it.location.span.start).collect();
         let report = check(self.draft(), question);
         let mut rated = RatedReport::default();
-        for kind in report.counts.iter().filter(|kind| !is_flaw(kind.rule.code)) {
+        for kind in report.counts.iter().filter(|kind| !is_defect_rule(kind.rule.code)) {
             let at_end = match kind.rule.code {
                 101 => kind.count.saturating_sub(inner.counts.of(101)),
                 _ => 0,
@@ -113,7 +114,7 @@ impl Session<'_> {
             }
         }
         let findings = report.findings.into_iter().map(|finding| {
-            let Place { message, span } = finding.at;
+            let FindingLocation { message, span } = finding.location;
             let code = finding.rule.code;
             let at_end = code == 101 && !places.contains(&span.start);
             let parts: &[FindingPart] = if at_end { &[OpenEnd] } else { &[] };
@@ -128,85 +129,96 @@ impl Session<'_> {
 
     /// Leaves what the agent copes with out of what is asked, and out of what is repaired. An open
     /// call at the end is left alone unless `tail` says that it is to be answered.
-    pub fn spare(&mut self, question: &mut Question, spare_tail: bool) {
+    pub fn spare_tolerated(&mut self, question: &mut CheckOptions, spare_tail: bool) {
         let links = self.link_effect(question);
-        for rule in rules::ALL.iter().filter(|rule| !is_flaw(rule.code)) {
+        for rule in rules::ALL.iter().filter(|rule| !is_defect_rule(rule.code)) {
             let known = self.effect(rule.code, &[]);
-            let likely = rule.evidence(question.profile) == Some(Evidence::Likely);
+            let likely = rule.evidence(question.profile) == Some(RuleEvidence::Inferred);
             let asked = rule.code == 101 && !spare_tail;
-            if !asked && (known == Some(Coped) || known.is_none() && likely) {
+            if !asked && (known == Some(Tolerated) || known.is_none() && likely) {
                 question.rules.remove(rule.code);
             }
             if known == Some(HidesHistory) {
                 self.chain.draft.body.optional.add(rule.code);
             }
         }
-        if spare_tail && self.effect(101, &[OpenEnd]) == Some(Coped) {
-            question.policy.tail = Tail::Pending;
+        if spare_tail && self.effect(101, &[OpenEnd]) == Some(Tolerated) {
+            question.policy.tail = TailPolicy::Pending;
         }
-        self.spare_flaws(if links == Coped { SparedFlaws::Links } else { SparedFlaws::Lines });
+        self.spare_defects(if links == Tolerated {
+            SparedDefects::Links
+        } else {
+            SparedDefects::Lines
+        });
     }
 
     /// Leaves the same out as in another reading of the same session.
-    pub fn spare_as(&mut self, other: &Session<'_>) {
-        if other.spared != SparedFlaws::None {
+    pub fn spare_same_as(&mut self, other: &ParsedSession<'_>) {
+        if other.spared_defects != SparedDefects::None {
             self.chain.draft.body.optional = other.chain.draft.body.optional;
-            self.spare_flaws(other.spared);
+            self.spare_defects(other.spared_defects);
         }
     }
 
     /// Leaves out flaws that the agent copes with.
-    fn spare_flaws(&mut self, spared: SparedFlaws) {
-        self.spared = spared;
-        let flaws = std::mem::take(&mut self.chain.draft.body.flaws);
-        let culprits = std::mem::take(&mut self.chain.culprits);
-        let lines = std::mem::take(&mut self.flaw_lines);
+    fn spare_defects(&mut self, spared: SparedDefects) {
+        self.spared_defects = spared;
+        let flaws = std::mem::take(&mut self.chain.draft.body.defects);
+        let culprits = std::mem::take(&mut self.chain.defect_records);
+        let lines = std::mem::take(&mut self.defect_lines);
         let linked = flaws.len() - lines.len();
-        let shape = self.shape();
+        let shape = self.file_shape();
         let mut kept = Vec::new();
         let lines = std::iter::repeat_n(None, linked).chain(lines.into_iter().map(Some));
         for ((flaw, culprit), line) in flaws.into_iter().zip(culprits).zip(lines) {
-            let asked = is_link(flaw.code) && spared == SparedFlaws::Lines;
-            if asked || self.flaw_effect(&flaw, &shape) != Coped {
+            let asked = is_link_rule(flaw.code) && spared == SparedDefects::Lines;
+            if asked || self.defect_effect(&flaw, &shape) != Tolerated {
                 kept.push((flaw, culprit, line));
             }
         }
         for (flaw, culprit, line) in kept {
-            self.chain.draft.body.flaws.push(flaw);
-            self.chain.culprits.push(culprit);
-            self.flaw_lines.extend(line);
+            self.chain.draft.body.defects.push(flaw);
+            self.chain.defect_records.push(culprit);
+            self.defect_lines.extend(line);
         }
     }
 
     /// What broken links mean to an agent that finds its way without them: what it finds there may
     /// be worse. The history is read with its links mended.
-    fn link_effect(&self, question: &Question) -> FindingEffect {
-        let shape = self.shape();
-        let coped = |flaw: &Flaw| is_link(flaw.code) && self.flaw_effect(flaw, &shape) == Coped;
-        if !self.draft().body.flaws.iter().any(coped) {
-            return Coped;
+    fn link_effect(&self, question: &CheckOptions) -> FindingEffect {
+        let shape = self.file_shape();
+        let coped = |flaw: &FileDefect| {
+            is_link_rule(flaw.code) && self.defect_effect(flaw, &shape) == Tolerated
+        };
+        if !self.draft().body.defects.iter().any(coped) {
+            return Tolerated;
         }
         let mut rules = RuleSet::default();
-        rules::ALL.iter().filter(|rule| is_link(rule.code)).for_each(|rule| rules.add(rule.code));
-        let (rewritten, _) = self.fix(&Question { rules, ..*question });
+        rules::ALL
+            .iter()
+            .filter(|rule| is_link_rule(rule.code))
+            .for_each(|rule| rules.add(rule.code));
+        let (rewritten, _) = self.fix(&CheckOptions { rules, ..*question });
         let mut bytes = Vec::new();
         let written = rewritten.write_to(&mut bytes).is_ok();
-        let Some(mended) = text(&bytes).ok().filter(|_| written) else { return HidesHistory };
-        let read = read(&mended, self.agent, crate::want(question.profile));
+        let Some(mended) = readable_text(&bytes).ok().filter(|_| written) else {
+            return HidesHistory;
+        };
+        let read = read(&mended, self.agent, crate::outline_options(question.profile));
         // A link that cannot be mended hides what is behind it.
-        let worst = read.map(|session| session.rate(question, HidesHistory).worst());
-        worst.map_or(HidesHistory, |worst| worst.unwrap_or(Coped))
+        let worst = read.map(|session| session.rate_with_links(question, HidesHistory).worst());
+        worst.map_or(HidesHistory, |worst| worst.unwrap_or(Tolerated))
     }
 
-    fn flaw_effect(&self, flaw: &Flaw, shape: &FileShape<'_>) -> FindingEffect {
+    fn defect_effect(&self, flaw: &FileDefect, shape: &FileShape<'_>) -> FindingEffect {
         let harm = match flaw.harm {
-            FlawHarm::Nothing if self.is_torn_history(flaw) => Rest,
-            FlawHarm::Nothing => NothingHidden,
-            FlawHarm::SwallowsNext => OpenLine,
-            FlawHarm::HidesHistory => Rest,
+            DefectHarm::Nothing if self.is_torn_history(flaw) => HidesContent,
+            DefectHarm::Nothing => NothingHidden,
+            DefectHarm::SwallowsNext => OpenLine,
+            DefectHarm::HidesHistory => HidesContent,
         };
         let special = match self.agent {
-            Agent::Codex | Agent::GeminiCli => match shape.head {
+            SessionAgent::Codex | SessionAgent::GeminiCli => match shape.head {
                 // What stands before the head is the first line, or becomes it.
                 Some(head) if head != flaw.span => {
                     let torn = shape.first != head && flaw.span.start < head.start;
@@ -214,9 +226,9 @@ impl Session<'_> {
                 }
                 _ => Some(FirstRecord),
             },
-            Agent::ClaudeCode if shape.moved_end == Some(flaw.span) => Some(LastMessage),
-            Agent::ClaudeCode => self.is_whole_circle(flaw, shape).then_some(WholeCircle),
-            Agent::Neovate | Agent::Cline => None,
+            SessionAgent::ClaudeCode if shape.moved_end == Some(flaw.span) => Some(LastMessage),
+            SessionAgent::ClaudeCode => self.is_whole_circle(flaw, shape).then_some(WholeCycle),
+            SessionAgent::Neovate | SessionAgent::Cline => None,
         };
         let parts = [special.unwrap_or(harm), harm];
         self.effect(flaw.code, &parts).unwrap_or(match flaw.severity {
@@ -226,16 +238,16 @@ impl Session<'_> {
     }
 
     /// Looked up once: a file may have a flaw in every line.
-    fn shape(&self) -> FileShape<'_> {
-        let Log { records, links, source, .. } = &self.log;
-        let has = |record: &Record<'_>, key| field(source, record.span, key).is_some();
-        let is_head = |record: &&Record<'_>| match self.agent {
-            Agent::Codex => record.kind == "session_meta",
-            Agent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
-            Agent::ClaudeCode | Agent::Neovate | Agent::Cline => false,
+    fn file_shape(&self) -> FileShape<'_> {
+        let SessionRecords { records, links, source, .. } = &self.log;
+        let has = |record: &SessionRecord<'_>, key| field_value(source, record.span, key).is_some();
+        let is_head = |record: &&SessionRecord<'_>| match self.agent {
+            SessionAgent::Codex => record.kind == "session_meta",
+            SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => false,
         };
-        let whole = records.iter().find(|record| record.state != State::Torn);
-        let is_message = |record: &Record<'_>| matches!(record.kind, "user" | "assistant");
+        let whole = records.iter().find(|record| record.state != RecordState::Torn);
+        let is_message = |record: &SessionRecord<'_>| matches!(record.kind, "user" | "assistant");
         let id = |at: usize| links.get(at)?.id;
         let end = records.iter().rposition(is_message);
         let last = end.and_then(id);
@@ -255,26 +267,26 @@ impl Session<'_> {
     }
 
     /// Where a record stands.
-    fn place_of(&self, span: Span) -> Option<usize> {
+    fn record_index(&self, span: Span) -> Option<usize> {
         let at = self.log.records.partition_point(|record| record.span.start < span.start);
         self.log.records.get(at).filter(|record| record.span == span).map(|_| at)
     }
 
     /// Gemini CLI writes its history anew: one line takes all messages away, the next one was to
     /// bring them back.
-    fn is_torn_history(&self, flaw: &Flaw) -> bool {
+    fn is_torn_history(&self, flaw: &FileDefect) -> bool {
         let cleared = |text: &str| {
             let text: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
             text.starts_with("{\"$set\":{\"messages\":[]")
         };
-        let before = || self.log.records.get(self.place_of(flaw.span)?.checked_sub(1)?);
-        self.agent == Agent::GeminiCli
+        let before = || self.log.records.get(self.record_index(flaw.span)?.checked_sub(1)?);
+        self.agent == SessionAgent::GeminiCli
             && before().is_some_and(|record| cleared(record.span.of(self.log.source)))
     }
 
     /// Whether the last message of the file is one that others hang on.
-    fn is_whole_circle(&self, flaw: &Flaw, shape: &FileShape<'_>) -> bool {
-        let parent = || self.log.links.get(self.place_of(flaw.span)?)?.parent;
+    fn is_whole_circle(&self, flaw: &FileDefect, shape: &FileShape<'_>) -> bool {
+        let parent = || self.log.links.get(self.record_index(flaw.span)?)?.parent;
         flaw.code == 704 && shape.last.is_some() && parent() == shape.last
     }
 
@@ -286,38 +298,38 @@ impl Session<'_> {
     ) -> FindingEffect {
         self.effect(code, parts).unwrap_or(match severity {
             Severity::Error => Blocks,
-            Severity::Warning => Coped,
+            Severity::Warning => Tolerated,
         })
     }
 
     /// What the table says about some findings of a rule.
     fn effect(&self, code: u16, parts: &[FindingPart]) -> Option<FindingEffect> {
-        let version = AgentVersion::parse(self.about.version.as_deref());
+        let version = AgentVersion::parse(self.metadata.version.as_deref());
         let fits = |row: &&RatedRow| {
             row.agent == self.agent
                 && row.codes.contains(&code)
                 && version >= row.since
                 && (row.part == All || parts.contains(&row.part))
         };
-        RATED.iter().find(fits).map(|row| row.effect)
+        RATED_ROWS.iter().find(fits).map(|row| row.effect)
     }
 }
 
 /// The question about open calls that stand before the last turn.
-fn inner_calls(question: &Question) -> Question {
+fn inner_call_options(question: &CheckOptions) -> CheckOptions {
     let mut rules = RuleSet::default();
     rules.add(101);
-    let mut inner = Question { rules, ..*question };
-    inner.policy.tail = Tail::Pending;
+    let mut inner = CheckOptions { rules, ..*question };
+    inner.policy.tail = TailPolicy::Pending;
     inner
 }
 
 /// Whether a rule is about the file and not about its messages.
-fn is_flaw(code: u16) -> bool {
+fn is_defect_rule(code: u16) -> bool {
     code >= 700
 }
 
 /// Whether a rule is about the way from a record to the one before it.
-fn is_link(code: u16) -> bool {
+fn is_link_rule(code: u16) -> bool {
     matches!(code, 701 | 702 | 704)
 }

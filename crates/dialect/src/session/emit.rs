@@ -8,66 +8,72 @@ use std::{
 use foxwedge_core::{Repair, Span};
 
 use super::{
-    Session,
-    lines::{Container, State},
-    rewritten::{Piece, Rewritten},
+    ParsedSession,
+    lines::{RecordContainer, RecordState},
+    rewritten_file::{FilePiece, RewrittenFile},
 };
-use crate::splice::Chunk;
+use crate::splice::OutputChunk;
 
 /// What changes about the records of a file.
 #[derive(Debug, Default)]
-pub(super) struct Edits {
+pub(super) struct FileEdits {
     /// Records that are written anew; nothing for one that goes.
-    pub(super) changed: HashMap<u32, Vec<Chunk>>,
+    pub(super) changed: HashMap<u32, Vec<OutputChunk>>,
     /// New records behind old ones.
-    pub(super) behind: HashMap<u32, Vec<Vec<Chunk>>>,
+    pub(super) behind: HashMap<u32, Vec<Vec<OutputChunk>>>,
     /// New records before the conversation.
-    pub(super) first: Vec<Vec<Chunk>>,
+    pub(super) first: Vec<Vec<OutputChunk>>,
     /// New records at the end.
-    pub(super) last: Vec<Vec<Chunk>>,
+    pub(super) last: Vec<Vec<OutputChunk>>,
 }
 
 /// Writes the file.
-pub(super) fn emit<'a>(session: &Session<'a>, repair: &Repair<'a>, edits: Edits) -> Rewritten<'a> {
-    emit_mending(session, mended(session, repair), edits)
+pub(super) fn emit<'a>(
+    session: &ParsedSession<'a>,
+    repair: &Repair<'a>,
+    edits: FileEdits,
+) -> RewrittenFile<'a> {
+    emit_repairing_lines(session, lines_to_repair(session, repair), edits)
 }
 
 /// Writes the file and mends some of its lines.
-pub(super) fn emit_mending<'a>(
-    session: &Session<'a>,
+pub(super) fn emit_repairing_lines<'a>(
+    session: &ParsedSession<'a>,
     mended: HashSet<u32>,
-    edits: Edits,
-) -> Rewritten<'a> {
-    let emission = Emission { session, edits, mended };
+    edits: FileEdits,
+) -> RewrittenFile<'a> {
+    let emission = FileEmitter { session, edits, repaired_lines: mended };
     match session.log.container {
-        Container::Lines => emission.lines(),
-        Container::List(list) => emission.list(list),
+        RecordContainer::Lines => emission.emit_lines(),
+        RecordContainer::List(list) => emission.emit_list(list),
     }
 }
 
 /// Lines whose bytes are mended.
-fn mended(session: &Session<'_>, repair: &Repair<'_>) -> HashSet<u32> {
-    let own = session.draft().body.flaws.len() - session.flaw_lines.len();
-    let line = |flaw: &usize| session.flaw_lines.get(flaw.checked_sub(own)?).copied();
-    repair.body.mended.iter().filter_map(line).collect()
+fn lines_to_repair(session: &ParsedSession<'_>, repair: &Repair<'_>) -> HashSet<u32> {
+    let own = session.draft().body.defects.len() - session.defect_lines.len();
+    let line = |flaw: &usize| session.defect_lines.get(flaw.checked_sub(own)?).copied();
+    repair.body.fixed_defects.iter().filter_map(line).collect()
 }
 
-struct Emission<'e, 'a> {
-    session: &'e Session<'a>,
-    edits: Edits,
-    mended: HashSet<u32>,
+struct FileEmitter<'e, 'a> {
+    session: &'e ParsedSession<'a>,
+    edits: FileEdits,
+    repaired_lines: HashSet<u32>,
 }
 
-impl<'a> Emission<'_, 'a> {
-    fn lines(mut self) -> Rewritten<'a> {
+impl<'a> FileEmitter<'_, 'a> {
+    fn emit_lines(mut self) -> RewrittenFile<'a> {
         let log = &self.session.log;
         let head = self.session.chain.records.iter().min();
         let head = head.map_or(0, |&first| log.records[first as usize].line);
-        let mut out = Out { pieces: Vec::new(), bytes: log.bytes };
+        let mut out = FilePieceBuilder { pieces: Vec::new(), bytes: log.bytes };
         let mut next = 0;
         for (line, range) in raw_lines(log.bytes) {
             if line == head {
-                std::mem::take(&mut self.edits.first).into_iter().for_each(|new| out.record(new));
+                std::mem::take(&mut self.edits.first)
+                    .into_iter()
+                    .for_each(|new| out.push_record(new));
             }
             let first = next;
             while log.records.get(next).is_some_and(|record| record.line == line) {
@@ -77,36 +83,37 @@ impl<'a> Emission<'_, 'a> {
             let parted =
                 records.len() > 1 && records.clone().any(|record| self.is_followed(record));
             let changed = parted || records.clone().any(|record| self.is_changed(record));
-            let same = !changed && !self.mended.contains(&line);
+            let same = !changed && !self.repaired_lines.contains(&line);
             if same {
                 // What follows gets a line of its own, whatever a crash left at the end.
                 let ends = records.is_empty() && self.edits.last.is_empty();
-                if ends { out.raw(range) } else { out.line(range) }
+                if ends { out.push_raw(range) } else { out.push_line(range) }
             }
             for record in records {
                 if !same {
-                    out.record(self.spell(record));
+                    out.push_record(self.take_record(record));
                 }
-                self.behind(record).into_iter().for_each(|new| out.record(new));
+                self.take_following(record).into_iter().for_each(|new| out.push_record(new));
             }
         }
-        std::mem::take(&mut self.edits.last).into_iter().for_each(|new| out.record(new));
-        Rewritten { bytes: log.bytes, source: log.source, pieces: out.pieces }
+        std::mem::take(&mut self.edits.last).into_iter().for_each(|new| out.push_record(new));
+        RewrittenFile { bytes: log.bytes, source: log.source, pieces: out.pieces }
     }
 
     /// Writes a list with its brackets, in the spacing of the original.
-    fn list(mut self, list: Span) -> Rewritten<'a> {
+    fn emit_list(mut self, list: Span) -> RewrittenFile<'a> {
         let log = &self.session.log;
-        let is_whole = |at: usize| log.records.get(at).is_some_and(|it| it.state == State::Whole);
+        let is_whole =
+            |at: usize| log.records.get(at).is_some_and(|it| it.state == RecordState::Whole);
         let span = |at: usize| log.records.get(at).map_or(Span::NOWHERE, |it| it.span);
         let count = log.records.len();
         let pair = (1..count).find(|&at| is_whole(at - 1) && is_whole(at));
-        let gap = pair.map_or(Piece::Text(",".to_owned()), |at| {
-            Piece::Read(Span { start: span(at - 1).end, end: span(at).start })
+        let gap = pair.map_or(FilePiece::Text(",".to_owned()), |at| {
+            FilePiece::Read(Span { start: span(at - 1).end, end: span(at).start })
         });
         let start = if is_whole(0) { span(0).start } else { list.start + 1 };
-        let mut out = Out { pieces: Vec::new(), bytes: log.bytes };
-        out.pieces.push(Piece::Read(Span { start: 0, end: start }));
+        let mut out = FilePieceBuilder { pieces: Vec::new(), bytes: log.bytes };
+        out.pieces.push(FilePiece::Read(Span { start: 0, end: start }));
         // A torn end is no element: it stays or goes with what stands behind the list.
         let torn_end = count > 0 && !is_whole(count - 1);
         let elements = if torn_end { count - 1 } else { count };
@@ -117,8 +124,8 @@ impl<'a> Emission<'_, 'a> {
             if record == head {
                 records.append(&mut self.edits.first);
             }
-            records.push(self.spell(record));
-            records.append(&mut self.behind(record));
+            records.push(self.take_record(record));
+            records.append(&mut self.take_following(record));
         }
         records.append(&mut self.edits.first);
         records.retain(|record| !record.is_empty());
@@ -126,21 +133,21 @@ impl<'a> Emission<'_, 'a> {
             if at > 0 {
                 out.pieces.push(gap.clone());
             }
-            out.pieces.extend(record.into_iter().map(Piece::from));
+            out.pieces.extend(record.into_iter().map(FilePiece::from));
         }
         let last = (0..elements).rev().find(|&at| is_whole(at));
         let last = last.map_or(list.start + 1, |at| span(at).end);
         let end = u32::try_from(log.source.len()).unwrap_or(u32::MAX);
-        let mended = torn_end && self.mended.contains(&log.records[count - 1].line);
+        let mended = torn_end && self.repaired_lines.contains(&log.records[count - 1].line);
         match mended {
             // The object around it ends with it.
             true if log.source.trim_start().starts_with('{') => {
-                out.pieces.push(Piece::Text("]}\n".to_owned()));
+                out.pieces.push(FilePiece::Text("]}\n".to_owned()));
             }
-            true => out.pieces.push(Piece::Text("]\n".to_owned())),
-            false => out.pieces.push(Piece::Read(Span { start: last, end })),
+            true => out.pieces.push(FilePiece::Text("]\n".to_owned())),
+            false => out.pieces.push(FilePiece::Read(Span { start: last, end })),
         }
-        Rewritten { bytes: log.bytes, source: log.source, pieces: out.pieces }
+        RewrittenFile { bytes: log.bytes, source: log.source, pieces: out.pieces }
     }
 
     fn is_changed(&self, record: usize) -> bool {
@@ -151,17 +158,21 @@ impl<'a> Emission<'_, 'a> {
         u32::try_from(record).is_ok_and(|record| self.edits.behind.contains_key(&record))
     }
 
-    fn spell(&mut self, record: usize) -> Vec<Chunk> {
+    fn take_record(&mut self, record: usize) -> Vec<OutputChunk> {
         let known = self.session.log.records[record];
         let at = u32::try_from(record).unwrap_or(u32::MAX);
         match self.edits.changed.remove(&at) {
             Some(chunks) => chunks,
-            None if known.state == State::Torn && self.mended.contains(&known.line) => Vec::new(),
-            None => vec![Chunk::Copy(known.span)],
+            None if known.state == RecordState::Torn
+                && self.repaired_lines.contains(&known.line) =>
+            {
+                Vec::new()
+            }
+            None => vec![OutputChunk::Copy(known.span)],
         }
     }
 
-    fn behind(&mut self, record: usize) -> Vec<Vec<Chunk>> {
+    fn take_following(&mut self, record: usize) -> Vec<Vec<OutputChunk>> {
         let at = u32::try_from(record).unwrap_or(u32::MAX);
         self.edits.behind.remove(&at).unwrap_or_default()
     }
@@ -179,45 +190,45 @@ fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (u32, Range<usize>)> {
     }))
 }
 
-impl From<Chunk> for Piece {
-    fn from(chunk: Chunk) -> Piece {
+impl From<OutputChunk> for FilePiece {
+    fn from(chunk: OutputChunk) -> FilePiece {
         match chunk {
-            Chunk::Copy(span) => Piece::Read(span),
-            Chunk::Whole(span) => Piece::Whole(span),
-            Chunk::Text(text) => Piece::Text(text),
+            OutputChunk::Copy(span) => FilePiece::Read(span),
+            OutputChunk::CopyRepaired(span) => FilePiece::Whole(span),
+            OutputChunk::Text(text) => FilePiece::Text(text),
         }
     }
 }
 
-struct Out<'b> {
-    pieces: Vec<Piece>,
+struct FilePieceBuilder<'b> {
+    pieces: Vec<FilePiece>,
     bytes: &'b [u8],
 }
 
-impl Out<'_> {
+impl FilePieceBuilder<'_> {
     /// Bytes of the file as they were.
-    fn raw(&mut self, range: Range<usize>) {
+    fn push_raw(&mut self, range: Range<usize>) {
         match self.pieces.last_mut() {
-            Some(Piece::Raw(last)) if last.end == range.start => last.end = range.end,
-            _ => self.pieces.push(Piece::Raw(range)),
+            Some(FilePiece::Raw(last)) if last.end == range.start => last.end = range.end,
+            _ => self.pieces.push(FilePiece::Raw(range)),
         }
     }
 
     /// A line of the file; the last one may lack its end, and gets it.
-    fn line(&mut self, range: Range<usize>) {
+    fn push_line(&mut self, range: Range<usize>) {
         let ended = self.bytes.get(range.clone()).is_some_and(|line| line.ends_with(b"\n"));
-        self.raw(range);
+        self.push_raw(range);
         if !ended {
-            self.pieces.push(Piece::Text("\n".to_owned()));
+            self.pieces.push(FilePiece::Text("\n".to_owned()));
         }
     }
 
     /// A record on a line of its own.
-    fn record(&mut self, chunks: Vec<Chunk>) {
+    fn push_record(&mut self, chunks: Vec<OutputChunk>) {
         if chunks.is_empty() {
             return;
         }
-        self.pieces.extend(chunks.into_iter().map(Piece::from));
-        self.pieces.push(Piece::Text("\n".to_owned()));
+        self.pieces.extend(chunks.into_iter().map(FilePiece::from));
+        self.pieces.push(FilePiece::Text("\n".to_owned()));
     }
 }

@@ -9,28 +9,31 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use foxwedge_core::{Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Span};
+use foxwedge_core::{
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
+    PartKind, Role, Span,
+};
 
 use super::{
-    about::About,
-    log::{Log, Seen, said, spelled},
+    metadata::SessionMetadata,
+    records::{ParsedRecord, SessionRecords, plain_string, string_value},
 };
 use crate::{
     gemini,
-    json::{Scan, Scanner, Shape, elements, field, says},
-    outline::{Once, Reader, fullness},
+    json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value},
+    outline::{OutlineReader, UniqueFields, text_fullness},
 };
 
 mod open_calls;
-mod tell;
+mod content_writer;
 mod write;
 
-pub(super) use tell::tell;
+pub(super) use content_writer::write_content;
 pub(super) use write::rewrite;
 
 /// One version of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct GeminiMessageVersion<'a> {
     pub(super) id: &'a str,
     /// The record it is, or lies in.
     pub(super) record: u32,
@@ -39,12 +42,12 @@ pub(super) struct Entry<'a> {
     pub(super) first: u32,
     pub(super) last: u32,
     /// Where the version lies that gave the message its place among the others, and its record.
-    pub(super) home: (u32, Span),
+    pub(super) first_version: (u32, Span),
 }
 
 /// What a record does to the messages before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step<'a> {
+pub(super) enum GeminiHistoryStep<'a> {
     /// They are replaced by those in the record.
     Reset,
     /// They go, from this one on.
@@ -53,35 +56,35 @@ pub(super) enum Step<'a> {
 
 /// Whether an object is a record and not something inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
-    let has = |key: &str| field(source, object, key).is_some();
+    let has = |key: &str| field_value(source, object, key).is_some();
     has("$set") || has("$rewindTo") || has("id") && has("timestamp") && has("content")
 }
 
 /// Reads one record.
-pub(super) fn record<'a>(
-    scan: &mut Scanner<'a>,
-    reader: &mut Reader<'a>,
-    seen: &mut Seen<'a>,
-    about: &mut About<'a>,
-) -> Scan<()> {
+pub(super) fn read_record<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    seen: &mut ParsedRecord<'a>,
+    about: &mut SessionMetadata<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
     let (mut set, mut list) = (None, None);
-    let mut head = About::default();
-    let mut version = Version::default();
+    let mut head = SessionMetadata::default();
+    let mut version = GeminiVersionReader::default();
     let span = scan.object(|scan, key, _| {
         match key {
-            b"$rewindTo" => seen.step = spelled(scan, source)?.map(Step::Rewind),
+            b"$rewindTo" => seen.step = plain_string(scan, source)?.map(GeminiHistoryStep::Rewind),
             b"$set" => set = Some(scan.skip()?),
-            b"timestamp" => seen.time = spelled(scan, source)?,
-            b"model" => head.model = said(scan, source)?,
-            b"sessionId" => head.id = said(scan, source)?,
-            b"startTime" => head.started = said(scan, source)?,
-            b"lastUpdated" => head.updated = said(scan, source)?,
-            b"summary" => head.title = said(scan, source)?,
+            b"timestamp" => seen.time = plain_string(scan, source)?,
+            b"model" => head.model = string_value(scan, source)?,
+            b"sessionId" => head.id = string_value(scan, source)?,
+            b"startTime" => head.started = string_value(scan, source)?,
+            b"lastUpdated" => head.updated = string_value(scan, source)?,
+            b"summary" => head.title = string_value(scan, source)?,
             b"messages" => list = Some(scan.skip()?),
             key if key.starts_with(b"$") => {
                 let key = String::from_utf8_lossy(key).into_owned();
-                return scan.trouble(format!("`{key}` records are not understood yet"));
+                return scan.fail(format!("`{key}` records are not understood yet"));
             }
             _ => version.field(scan, reader, key)?,
         }
@@ -93,37 +96,41 @@ pub(super) fn record<'a>(
     about.updated = head.updated.or(seen.time.map(Into::into)).or(about.updated.take());
     about.title = head.title.or(about.title.take());
     seen.kind = version.kind;
-    if let Some(Step::Rewind(_)) = seen.step {
+    if let Some(GeminiHistoryStep::Rewind(_)) = seen.step {
         seen.kind = "$rewindTo";
     } else if let Some(id) = version.id {
         seen.link.id = Some(id);
         version.finish(id, span, reader, seen);
     } else if let Some(set) = set {
         seen.kind = "$set";
-        about.title = says(source, set, "summary").or(about.title.take());
-        about.updated = says(source, set, "lastUpdated").or(about.updated.take());
-        if let Some(list) = field(source, set, "messages") {
-            seen.step = Some(Step::Reset);
-            nested(list, reader, seen)?;
+        about.title = field_text(source, set, "summary").or(about.title.take());
+        about.updated = field_text(source, set, "lastUpdated").or(about.updated.take());
+        if let Some(list) = field_value(source, set, "messages") {
+            seen.step = Some(GeminiHistoryStep::Reset);
+            read_nested(list, reader, seen)?;
         }
     } else if let Some(list) = list {
-        nested(list, reader, seen)?;
+        read_nested(list, reader, seen)?;
     }
     Ok(())
 }
 
 /// Reads the messages of a list.
-fn nested<'a>(list: Span, reader: &mut Reader<'a>, seen: &mut Seen<'a>) -> Scan<()> {
+fn read_nested<'a>(
+    list: Span,
+    reader: &mut OutlineReader<'a>,
+    seen: &mut ParsedRecord<'a>,
+) -> ScanResult<()> {
     let source = reader.source;
-    let mut scan = Scanner::within(source, list);
-    if scan.shape()? != Shape::Array {
-        return scan.trouble("`messages` is not a list");
+    let mut scan = JsonScanner::within(source, list);
+    if scan.shape()? != JsonShape::Array {
+        return scan.fail("`messages` is not a list");
     }
     scan.array(|scan, _| {
-        if scan.shape()? != Shape::Object {
-            return scan.trouble("a message is not an object");
+        if scan.shape()? != JsonShape::Object {
+            return scan.fail("a message is not an object");
         }
-        let mut version = Version::default();
+        let mut version = GeminiVersionReader::default();
         let span = scan.object(|scan, key, _| version.field(scan, reader, key))?;
         let id = version.id.unwrap_or_default();
         version.finish(id, span, reader, seen);
@@ -134,39 +141,44 @@ fn nested<'a>(list: Span, reader: &mut Reader<'a>, seen: &mut Seen<'a>) -> Scan<
 
 /// One version of a message while it is being read.
 #[derive(Default)]
-struct Version<'a> {
-    once: Once,
+struct GeminiVersionReader<'a> {
+    once: UniqueFields,
     id: Option<&'a str>,
     kind: &'a str,
     content: Option<Span>,
-    shape: Content,
-    calls: Vec<Called<'a>>,
+    shape: ContentShape,
+    calls: Vec<GeminiStoredCall<'a>>,
 }
 
 /// A call of a reply, with its answer.
-struct Called<'a> {
+struct GeminiStoredCall<'a> {
     span: Span,
     id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     result: Option<Span>,
 }
 
-impl<'a> Version<'a> {
-    fn field(&mut self, scan: &mut Scanner<'a>, reader: &mut Reader<'a>, key: &[u8]) -> Scan<()> {
+impl<'a> GeminiVersionReader<'a> {
+    fn field(
+        &mut self,
+        scan: &mut JsonScanner<'a>,
+        reader: &mut OutlineReader<'a>,
+        key: &[u8],
+    ) -> ScanResult<()> {
         let source = reader.source;
-        self.once.one_of(scan, &[b"id", b"type", b"content", b"toolCalls"], key)?;
+        self.once.check_known(scan, &[b"id", b"type", b"content", b"toolCalls"], key)?;
         match key {
-            b"id" => self.id = spelled(scan, source)?,
-            b"type" => self.kind = spelled(scan, source)?.unwrap_or_default(),
+            b"id" => self.id = plain_string(scan, source)?,
+            b"type" => self.kind = plain_string(scan, source)?.unwrap_or_default(),
             b"content" => {
                 scan.shape()?;
                 let start = scan.position();
-                self.shape = parts(scan, reader)?;
+                self.shape = read_parts(scan, reader)?;
                 self.content = Some(Span::new(start, scan.position()));
             }
-            b"toolCalls" if scan.shape()? == Shape::Array => {
+            b"toolCalls" if scan.shape()? == JsonShape::Array => {
                 scan.array(|scan, _| {
-                    self.calls.push(called(scan, source)?);
+                    self.calls.push(read_call(scan, source)?);
                     Ok(())
                 })?;
             }
@@ -176,69 +188,85 @@ impl<'a> Version<'a> {
     }
 
     /// Makes messages of what was read: what the user says; or a reply, and the answers to its calls.
-    fn finish(self, id: &'a str, span: Span, reader: &mut Reader<'a>, seen: &mut Seen<'a>) {
-        let count =
-            |reader: &Reader<'_>| u32::try_from(reader.builder.messages()).unwrap_or(u32::MAX);
+    fn finish(
+        self,
+        id: &'a str,
+        span: Span,
+        reader: &mut OutlineReader<'a>,
+        seen: &mut ParsedRecord<'a>,
+    ) {
+        let count = |reader: &OutlineReader<'_>| {
+            u32::try_from(reader.builder.message_count()).unwrap_or(u32::MAX)
+        };
         let first = count(reader);
         match self.kind {
-            "user" if !self.content.is_some_and(|content| is_aside(reader.source, content)) => {
-                reader.builder.message(Role::User, span, self.shape, Marks::default());
+            "user"
+                if !self.content.is_some_and(|content| is_agent_input(reader.source, content)) =>
+            {
+                reader.builder.push_message(Role::User, span, self.shape, MessageFlags::default());
             }
-            "gemini" => self.reply(span, reader),
+            "gemini" => self.finish_reply(span, reader),
             _ => {}
         }
         let last = count(reader);
-        reader.builder.abandon(last as usize);
-        seen.entries.push(Entry { id, record: 0, span, first, last, home: (0, span) });
+        reader.builder.truncate(last as usize);
+        seen.entries.push(GeminiMessageVersion {
+            id,
+            record: 0,
+            span,
+            first,
+            last,
+            first_version: (0, span),
+        });
     }
 
-    fn reply(self, span: Span, reader: &mut Reader<'a>) {
+    fn finish_reply(self, span: Span, reader: &mut OutlineReader<'a>) {
         // Calls may stand in the content, too; those are not told twice.
-        let calls = reader.builder.open().iter().filter_map(|part| match &part.kind {
-            Kind::Call(call) => call.id.as_deref().map(str::to_owned),
+        let calls = reader.builder.open_parts().iter().filter_map(|part| match &part.kind {
+            PartKind::Call(call) => call.id.as_deref().map(str::to_owned),
             _ => None,
         });
         let told: HashSet<String> = calls.collect();
         let mut answers = Vec::new();
-        for Called { span, id, name, result } in self.calls {
+        for GeminiStoredCall { span, id, name, result } in self.calls {
             if let Some(result) = result {
                 answers.push((id.clone(), name.clone(), result));
             }
             if !id.as_deref().is_some_and(|id| told.contains(id)) {
-                let (family, arguments) = (Family::Function, Arguments::Good);
+                let (family, arguments) = (CallFamily::Function, ArgumentsShape::Valid);
                 let (id, name) = (id.into(), name.into());
-                let call = Call { id, name, family, arguments, signed: false, typed: true };
-                reader.builder.part(span, Kind::call(call));
+                let call = DraftCall { id, name, family, arguments, signed: false, typed: true };
+                reader.builder.push_part(span, PartKind::call(call));
             }
         }
-        if reader.builder.open().is_empty() {
+        if reader.builder.open_parts().is_empty() {
             return;
         }
-        reader.builder.message(Role::Assistant, span, self.shape, Marks::default());
+        reader.builder.push_message(Role::Assistant, span, self.shape, MessageFlags::default());
         if answers.is_empty() {
             return;
         }
         for (id, name, content) in answers {
-            let (family, output) = (Family::Function, Output::Full);
+            let (family, output) = (CallFamily::Function, AnswerShape::Full);
             let (id, name) = (id.into(), name.map(Box::new));
-            let answer = Answer { id, name, family, output, content, media: false };
-            reader.builder.part(content, Kind::answer(answer));
+            let answer = DraftAnswer { id, name, family, output, content, media: false };
+            reader.builder.push_part(content, PartKind::answer(answer));
         }
-        reader.builder.message(Role::User, span, Content::List, Marks::default());
+        reader.builder.push_message(Role::User, span, ContentShape::List, MessageFlags::default());
     }
 }
 
-fn called<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Called<'a>> {
-    if scan.shape()? != Shape::Object {
-        return scan.trouble("a call is not an object");
+fn read_call<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<GeminiStoredCall<'a>> {
+    if scan.shape()? != JsonShape::Object {
+        return scan.fail("a call is not an object");
     }
-    let mut call = Called { span: Span::NOWHERE, id: None, name: None, result: None };
-    let mut once = Once::default();
+    let mut call = GeminiStoredCall { span: Span::NOWHERE, id: None, name: None, result: None };
+    let mut once = UniqueFields::default();
     call.span = scan.object(|scan, key, _| {
-        once.one_of(scan, &[b"id", b"name", b"result"], key)?;
+        once.check_known(scan, &[b"id", b"name", b"result"], key)?;
         match key {
-            b"id" => call.id = said(scan, source)?,
-            b"name" => call.name = said(scan, source)?,
+            b"id" => call.id = string_value(scan, source)?,
+            b"name" => call.name = string_value(scan, source)?,
             b"result" => {
                 let result = scan.skip()?;
                 call.result = (!matches!(result.of(source), "null" | "[]")).then_some(result);
@@ -251,18 +279,18 @@ fn called<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Called<'a>> {
 }
 
 /// What the user tells the agent and not the model: a text that is alone, however it is spelled.
-fn is_aside(source: &str, content: Span) -> bool {
+fn is_agent_input(source: &str, content: Span) -> bool {
     const OWN: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
     let one = match content.of(source).as_bytes().first() {
-        Some(b'[') => match elements(source, content).as_slice() {
+        Some(b'[') => match array_elements(source, content).as_slice() {
             [one] => *one,
             _ => return false,
         },
         _ => content,
     };
     let text = match one.of(source).as_bytes().first() {
-        Some(b'"') => Scanner::within(source, one).string().ok().map(|text| text.text(source)),
-        Some(b'{') => says(source, one, "text"),
+        Some(b'"') => JsonScanner::within(source, one).string().ok().map(|text| text.text(source)),
+        Some(b'{') => field_text(source, one, "text"),
         _ => None,
     };
     let said = text.as_deref().map(str::trim);
@@ -270,54 +298,62 @@ fn is_aside(source: &str, content: Span) -> bool {
 }
 
 /// The parts of a content: a string, a part, or a list of both.
-fn parts<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Content> {
+fn read_parts<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+) -> ScanResult<ContentShape> {
     Ok(match scan.shape()? {
-        Shape::Array => {
-            scan.array(|scan, _| part(scan, reader))?;
-            Content::List
+        JsonShape::Array => {
+            scan.array(|scan, _| read_part(scan, reader))?;
+            ContentShape::List
         }
-        Shape::String => part(scan, reader).map(|()| Content::Text)?,
-        Shape::Object => part(scan, reader).map(|()| Content::Other)?,
-        Shape::Null => scan.skip().map(|_| Content::Null)?,
-        Shape::Number | Shape::Bool => return scan.trouble("`content` is neither text nor parts"),
+        JsonShape::String => read_part(scan, reader).map(|()| ContentShape::Text)?,
+        JsonShape::Object => read_part(scan, reader).map(|()| ContentShape::Other)?,
+        JsonShape::Null => scan.skip().map(|_| ContentShape::Null)?,
+        JsonShape::Number | JsonShape::Bool => {
+            return scan.fail("`content` is neither text nor parts");
+        }
     })
 }
 
-fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
     match scan.shape()? {
-        Shape::String => {
+        JsonShape::String => {
             let start = scan.position();
             let text = scan.string()?;
             if !text.span.is_empty() {
-                let says = fullness(reader.source, text);
-                reader.builder.part(Span::new(start, scan.position()), Kind::Text(says));
+                let says = text_fullness(reader.source, text);
+                reader.builder.push_part(Span::new(start, scan.position()), PartKind::Text(says));
             }
             Ok(())
         }
-        Shape::Object => gemini::part(scan, reader),
-        _ => scan.trouble("a part is neither text nor an object"),
+        JsonShape::Object => gemini::read_part(scan, reader),
+        _ => scan.fail("a part is neither text nor an object"),
     }
 }
 
 /// The versions that count, in order.
-pub(super) fn current<'a>(log: &Log<'a>) -> Vec<Entry<'a>> {
-    current_until(log, u32::try_from(log.records.len()).unwrap_or(0))
+pub(super) fn current_versions<'a>(log: &SessionRecords<'a>) -> Vec<GeminiMessageVersion<'a>> {
+    versions_until(log, u32::try_from(log.records.len()).unwrap_or(0))
 }
 
 /// The versions that counted before a record was written, in order.
-pub(super) fn current_until<'a>(log: &Log<'a>, end: u32) -> Vec<Entry<'a>> {
-    let mut list: Vec<Option<Entry<'a>>> = Vec::new();
+pub(super) fn versions_until<'a>(
+    log: &SessionRecords<'a>,
+    end: u32,
+) -> Vec<GeminiMessageVersion<'a>> {
+    let mut list: Vec<Option<GeminiMessageVersion<'a>>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut steps = log.steps.iter().peekable();
     let mut entries = log.entries.iter().peekable();
     for record in 0..end {
         match steps.next_if(|(at, _)| *at == record).map(|(_, step)| *step) {
-            Some(Step::Reset) => {
+            Some(GeminiHistoryStep::Reset) => {
                 list.clear();
                 // Clearing a table costs as much as it once held.
                 places = HashMap::new();
             }
-            Some(Step::Rewind(id)) => {
+            Some(GeminiHistoryStep::Rewind(id)) => {
                 // From the named message on; all of them if nobody knows it.
                 let from = places.get(id).copied().unwrap_or(0);
                 for entry in list.drain(from..).flatten() {
@@ -331,8 +367,8 @@ pub(super) fn current_until<'a>(log: &Log<'a>, end: u32) -> Vec<Entry<'a>> {
         while let Some(entry) = entries.next_if(|entry| entry.record == record) {
             match places.get(entry.id) {
                 Some(&place) if !entry.id.is_empty() => {
-                    let home = list[place].map_or(entry.home, |first| first.home);
-                    list[place] = Some(Entry { home, ..*entry });
+                    let home = list[place].map_or(entry.first_version, |first| first.first_version);
+                    list[place] = Some(GeminiMessageVersion { first_version: home, ..*entry });
                 }
                 _ => {
                     places.insert(entry.id, list.len());

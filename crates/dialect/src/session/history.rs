@@ -1,26 +1,34 @@
 //! The conversation of a session file, told in the wire format of its agent.
 
-use foxwedge_core::{Content, Message, Part, Role};
+use foxwedge_core::{ContentShape, Message, Part, Role};
 
-use super::{Agent, Session, codex, gemini_cli, neovate};
+use super::{ParsedSession, SessionAgent, codex, gemini_cli, neovate};
 use crate::json::quote;
 
 /// The list of messages, one a line.
-pub(super) fn history(session: &Session<'_>) -> String {
+pub(super) fn history(session: &ParsedSession<'_>) -> String {
     let draft = session.draft();
     let mut out = String::with_capacity(draft.source.len() / 2 + 2);
     let shells = match session.agent {
-        Agent::Codex => codex::shell_calls(draft),
+        SessionAgent::Codex => codex::shell_calls(draft),
         _ => Default::default(),
     };
     for (at, message) in draft.messages.iter().enumerate() {
         out.push_str(if at == 0 { "[\n" } else { ",\n" });
         let parts = draft.parts_of(message);
         match session.agent {
-            Agent::ClaudeCode | Agent::Cline => blocks(&mut out, draft.source, message, parts),
-            Agent::Neovate => told(&mut out, draft.source, message, parts, neovate::tell),
-            Agent::Codex => codex::tell(&mut out, draft.source, message, parts, &shells),
-            Agent::GeminiCli => gemini_cli::tell(&mut out, draft.source, message, parts),
+            SessionAgent::ClaudeCode | SessionAgent::Cline => {
+                write_block_message(&mut out, draft.source, message, parts)
+            }
+            SessionAgent::Neovate => {
+                write_part_message(&mut out, draft.source, message, parts, neovate::write_block)
+            }
+            SessionAgent::Codex => {
+                codex::write_item(&mut out, draft.source, message, parts, &shells)
+            }
+            SessionAgent::GeminiCli => {
+                gemini_cli::write_content(&mut out, draft.source, message, parts)
+            }
         }
     }
     out.push_str(if draft.messages.is_empty() { "[]\n" } else { "\n]\n" });
@@ -28,12 +36,12 @@ pub(super) fn history(session: &Session<'_>) -> String {
 }
 
 /// A message of blocks that are spelled as the provider spells them.
-fn blocks(out: &mut String, source: &str, message: &Message, parts: &[Part<'_>]) {
+fn write_block_message(out: &mut String, source: &str, message: &Message, parts: &[Part<'_>]) {
     out.push_str("{\"role\":");
-    out.push_str(&quote(name(message.role)));
+    out.push_str(&quote(role_name(message.role)));
     out.push_str(",\"content\":");
     if let [only] = parts
-        && message.content == Content::Text
+        && message.content == ContentShape::Text
     {
         out.push_str(only.span.of(source));
     } else {
@@ -54,16 +62,16 @@ fn blocks(out: &mut String, source: &str, message: &Message, parts: &[Part<'_>])
 }
 
 /// A message of parts that the agent spells in its own way.
-fn told(
+fn write_part_message(
     out: &mut String,
     source: &str,
     message: &Message,
     parts: &[Part<'_>],
     tell: fn(&mut String, &str, &Part<'_>) -> bool,
 ) {
-    out.push_str(&format!("{{\"role\":{},\"content\":", quote(name(message.role))));
+    out.push_str(&format!("{{\"role\":{},\"content\":", quote(role_name(message.role))));
     if let [only] = parts
-        && message.content == Content::Text
+        && message.content == ContentShape::Text
     {
         out.push_str(only.span.of(source));
     } else {
@@ -80,7 +88,7 @@ fn told(
 }
 
 /// A role as Anthropic spells it.
-fn name(role: Role) -> &'static str {
+fn role_name(role: Role) -> &'static str {
     match role {
         Role::Assistant => "assistant",
         Role::System | Role::Developer => "system",

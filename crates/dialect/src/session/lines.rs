@@ -2,11 +2,11 @@
 
 use foxwedge_core::Span;
 
-use crate::json::{Scanner, Trouble};
+use crate::json::{JsonScanner, ScanError};
 
 /// How the records of a file are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Container {
+pub(super) enum RecordContainer {
     /// One a line.
     Lines,
     /// The elements of a list; its place, brackets included as far as they are there.
@@ -15,27 +15,27 @@ pub(super) enum Container {
 
 /// A record, or what is left of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Raw {
+pub(super) struct RawRecord {
     /// Where it lies.
     pub(super) span: Span,
     /// Its line, counted from zero.
     pub(super) line: u32,
-    pub(super) state: State,
+    pub(super) state: RecordState,
 }
 
 /// How a record was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(super) enum RecordState {
     /// A whole record on a line of its own.
     Whole,
     /// A whole record that shares its line with something else.
-    Glued,
+    SharedLine,
     /// No record: the beginning or the end of one.
     Torn,
 }
 
 /// The lines that hold something. Whether they are records is for the reader to find out.
-pub(super) fn lines(source: &str) -> impl Iterator<Item = Raw> {
+pub(super) fn lines(source: &str) -> impl Iterator<Item = RawRecord> {
     let bytes = source.as_bytes();
     let mut start = 0;
     let mut line = 0;
@@ -50,7 +50,7 @@ pub(super) fn lines(source: &str) -> impl Iterator<Item = Raw> {
             let trimmed = held.trim_start_matches([' ', '\t', '\r']);
             let from = start + (held.len() - trimmed.len());
             let upto = from + trimmed.trim_end_matches([' ', '\t', '\r']).len();
-            let raw = Raw { span: Span::new(from, upto), line, state: State::Whole };
+            let raw = RawRecord { span: Span::new(from, upto), line, state: RecordState::Whole };
             start = end + 1;
             line += 1;
             if upto > from {
@@ -65,14 +65,18 @@ const BUDGET: usize = 16;
 
 /// Whole records in a line that is not one: a torn write is often followed by the next record on
 /// the same line. `is_record` tells a record from an object inside one.
-pub(super) fn salvage(source: &str, torn: Raw, is_record: impl Fn(&str, Span) -> bool) -> Vec<Raw> {
+pub(super) fn salvage_records(
+    source: &str,
+    torn: RawRecord,
+    is_record: impl Fn(&str, Span) -> bool,
+) -> Vec<RawRecord> {
     let mut budget = torn.span.len().saturating_mul(BUDGET);
     let mut found = Vec::new();
     let mut within = torn.span;
     let is_record =
         |source: &str, span: Span| is_record(source, span) && stands_alone(source, span, torn.span);
     while let Some(span) = next_whole(source, within, is_record, &mut budget) {
-        found.push(Raw { span, state: State::Glued, ..torn });
+        found.push(RawRecord { span, state: RecordState::SharedLine, ..torn });
         within.start = span.end;
     }
     found
@@ -94,9 +98,9 @@ pub(super) fn next_whole(
             from = start + 1;
             continue;
         }
-        let mut scan = Scanner::within(source, Span::new(start, end));
+        let mut scan = JsonScanner::within(source, Span::new(start, end));
         let object = scan.shape().and_then(|_| scan.skip());
-        let read = object.as_ref().map_or_else(Trouble::at, |span| span.end as usize);
+        let read = object.as_ref().map_or_else(ScanError::at, |span| span.end as usize);
         *budget = budget.checked_sub(read.saturating_sub(start).max(1))?;
         match object {
             Ok(span) if is_record(source, span) => return Some(span),
@@ -116,7 +120,7 @@ fn stands_alone(source: &str, span: Span, line: Span) -> bool {
 }
 
 /// What is left of a list behind its last whole element.
-pub(super) fn rest(source: &str, after: usize) -> Span {
+pub(super) fn torn_rest(source: &str, after: usize) -> Span {
     let rest = source.get(after..).unwrap_or("");
     let torn = rest.trim_start_matches([',', ' ', '\t', '\r', '\n']);
     let torn = Span::new(after + (rest.len() - torn.len()), after + rest.trim_end().len());
@@ -170,8 +174,9 @@ mod tests {
             (r#"{"type":"a"} {"type":"b"#, &[r#"{"type":"a"}"#]),
         ];
         for (line, expected) in table {
-            let torn = Raw { span: Span::new(0, line.len()), line: 0, state: State::Torn };
-            let found = salvage(line, torn, is_record);
+            let torn =
+                RawRecord { span: Span::new(0, line.len()), line: 0, state: RecordState::Torn };
+            let found = salvage_records(line, torn, is_record);
             let found: Vec<&str> = found.iter().map(|raw| raw.span.of(line)).collect();
             assert_eq!(found, expected, "{line}");
         }

@@ -3,32 +3,32 @@
 use foxwedge_core::{Draft, Span};
 
 use super::{
-    Agent, Text,
-    about::About,
-    lines::{Container, LineCount, Raw, State, next_whole, rest},
-    log::{Log, ReadRecord, Reading, malformed},
+    SessionAgent, SessionText,
+    lines::{LineCount, RawRecord, RecordContainer, RecordState, next_whole, torn_rest},
+    metadata::SessionMetadata,
+    records::{ReadRecord, SessionReader, SessionRecords, malformed},
 };
 use crate::{
     error::ReadError,
-    json::{Scanner, Trouble},
-    outline::Want,
+    json::{JsonScanner, ScanError},
+    outline::OutlineOptions,
 };
 
 /// Reads a file whose records are the elements of a list that begins at a place.
-pub(super) fn by_element<'a>(
-    text: &'a Text<'_>,
-    agent: Agent,
-    want: Want,
+pub(super) fn read_elements<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    want: OutlineOptions,
     list: usize,
     read: ReadRecord<'a>,
-) -> Result<(Log<'a>, Draft<'a>, About<'a>), ReadError> {
-    let mut reading = Reading::new(text, agent, want, read);
+) -> Result<(SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>), ReadError> {
+    let mut reading = SessionReader::new(text, agent, want, read);
     let source = text.as_str();
     if source.trim().is_empty() {
         return Ok(reading.finish(text));
     }
     check_head(source, agent, list)?;
-    let mut elements = Elements {
+    let mut elements = ListElementReader {
         source,
         is_record: agent.is_record(),
         at: list + 1,
@@ -47,20 +47,20 @@ pub(super) fn by_element<'a>(
     });
     if !closed {
         let last = reading.log.records.last().map_or(list + 1, |last| last.span.end as usize);
-        let torn = rest(source, end.unwrap_or(last));
+        let torn = torn_rest(source, end.unwrap_or(last));
         let line = elements.lines.at(torn.start as usize);
-        reading.torn_list(Raw { span: torn, line, state: State::Torn }, true);
+        reading.note_torn_list(RawRecord { span: torn, line, state: RecordState::Torn }, true);
     }
     let end = end.filter(|_| closed).unwrap_or(source.len());
-    reading.log.container = Container::List(Span::new(list, end));
+    reading.log.container = RecordContainer::List(Span::new(list, end));
     Ok(reading.finish(text))
 }
 
 /// What stands before a list has to be nothing, or the beginning of the object around it.
-fn check_head(source: &str, agent: Agent, list: usize) -> Result<(), ReadError> {
+fn check_head(source: &str, agent: SessionAgent, list: usize) -> Result<(), ReadError> {
     let head = source.get(..list).unwrap_or("").trim();
     let begins = source.get(list..).is_some_and(|rest| rest.starts_with('['));
-    let wrapped = || agent != Agent::Cline && is_whole(&format!("{head}[]}}"));
+    let wrapped = || agent != SessionAgent::Cline && is_whole(&format!("{head}[]}}"));
     if begins && (head.is_empty() || wrapped()) {
         return Ok(());
     }
@@ -69,7 +69,7 @@ fn check_head(source: &str, agent: Agent, list: usize) -> Result<(), ReadError> 
 }
 
 fn is_whole(text: &str) -> bool {
-    let mut scan = Scanner::new(text);
+    let mut scan = JsonScanner::new(text);
     scan.skip().and_then(|_| scan.end()).is_ok()
 }
 
@@ -77,7 +77,7 @@ fn is_whole(text: &str) -> bool {
 const BUDGET: usize = 8;
 
 /// The elements of a list, one after another.
-struct Elements<'s> {
+struct ListElementReader<'s> {
     source: &'s str,
     is_record: fn(&str, Span) -> bool,
     at: usize,
@@ -86,15 +86,15 @@ struct Elements<'s> {
     budget: usize,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> ListElementReader<'a> {
     /// Reads all elements; says where the list ends, if it does.
-    fn read(&mut self, reading: &mut Reading<'a>) -> Result<Option<usize>, ReadError> {
+    fn read(&mut self, reading: &mut SessionReader<'a>) -> Result<Option<usize>, ReadError> {
         self.skip_space();
         if self.next_byte() == Some(b']') {
             return Ok(Some(self.at + 1));
         }
         loop {
-            let whole = self.element(reading)?;
+            let whole = self.read_element(reading)?;
             self.skip_space();
             match self.next_byte().filter(|_| whole) {
                 Some(b']') => return Ok(Some(self.at + 1)),
@@ -110,7 +110,7 @@ impl<'a> Elements<'a> {
                 }
                 _ => {}
             }
-            if !self.go_on(reading) {
+            if !self.skip_to_next_record(reading) {
                 return Ok(None);
             }
         }
@@ -127,32 +127,33 @@ impl<'a> Elements<'a> {
     }
 
     /// Reads an element; says whether it was a whole one.
-    fn element(&mut self, reading: &mut Reading<'a>) -> Result<bool, ReadError> {
+    fn read_element(&mut self, reading: &mut SessionReader<'a>) -> Result<bool, ReadError> {
         let start = self.at;
-        let mut scan = Scanner::within(self.source, Span::new(start, self.source.len()));
+        let mut scan = JsonScanner::within(self.source, Span::new(start, self.source.len()));
         if scan.shape().is_err() {
             return Ok(false);
         }
         let line = self.lines.at(start);
-        let read = reading.element(&mut scan, start, line);
+        let read = reading.read_element(&mut scan, start, line);
         let end = scan.position();
         if let Err(trouble) = read {
             // It may be JSON, but not as we know it.
-            let mut again = Scanner::within(self.source, Span::new(start, self.source.len()));
-            if again.skip().as_ref().map_or_else(Trouble::is_depth, |_| true) {
-                let raw = Raw { span: Span::new(start, start), line, state: State::Whole };
+            let mut again = JsonScanner::within(self.source, Span::new(start, self.source.len()));
+            if again.skip().as_ref().map_or_else(ScanError::is_too_deep, |_| true) {
+                let raw =
+                    RawRecord { span: Span::new(start, start), line, state: RecordState::Whole };
                 return Err(malformed(raw, trouble));
             }
             return Ok(false);
         }
-        reading.lone.append(&mut scan.lone);
+        reading.lone_surrogates.append(&mut scan.lone_surrogates);
         self.at = end;
         Ok(true)
     }
 
     /// Goes on with the next whole message behind something that is none.
-    fn go_on(&mut self, reading: &mut Reading<'a>) -> bool {
-        let torn = rest(self.source, self.at);
+    fn skip_to_next_record(&mut self, reading: &mut SessionReader<'a>) -> bool {
+        let torn = torn_rest(self.source, self.at);
         let within = Span { start: torn.start, end: self.end() };
         let Some(next) = next_whole(self.source, within, self.is_record, &mut self.budget) else {
             return false;
@@ -161,7 +162,7 @@ impl<'a> Elements<'a> {
         let held = held.trim_end_matches([',', ' ', '\t', '\r', '\n']);
         let span = Span::new(torn.start as usize, torn.start as usize + held.len());
         let line = self.lines.at(span.start as usize);
-        reading.torn_list(Raw { span, line, state: State::Torn }, false);
+        reading.note_torn_list(RawRecord { span, line, state: RecordState::Torn }, false);
         self.at = next.start as usize;
         true
     }

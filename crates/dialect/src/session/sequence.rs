@@ -3,97 +3,110 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Builder, Draft, Family, Kind, Marks, Message, OptionalText,
-    chain::{Standing, sequence},
+    CallFamily, Draft, DraftBuilder, Message, MessageFlags, OptionalText, PartKind,
+    chain::{ChainStatus, unlinked_chain},
 };
 
 use super::{
-    Agent, Session,
-    about::About,
+    ParsedSession, SessionAgent,
     codex::{self, VisibleMessages},
-    effect::SparedFlaws,
+    effect::SparedDefects,
     gemini_cli,
-    log::{Control, Log},
+    metadata::SessionMetadata,
+    records::{HistoryControl, SessionRecords},
 };
 
 /// Puts a session together from its records.
-pub(super) fn session<'a>(
-    agent: Agent,
-    log: Log<'a>,
+pub(super) fn build_session<'a>(
+    agent: SessionAgent,
+    log: SessionRecords<'a>,
     fragments: Draft<'a>,
-    about: About<'a>,
-) -> Session<'a> {
-    let visible = visible(agent, &log, &fragments);
-    compose(agent, log, fragments, about, visible)
+    about: SessionMetadata<'a>,
+) -> ParsedSession<'a> {
+    let visible = visible_messages(agent, &log, &fragments);
+    build_from_messages(agent, log, fragments, about, visible)
 }
 
 /// Puts a session together whose messages were written several times.
-pub(super) fn versions<'a>(
-    agent: Agent,
-    log: Log<'a>,
+pub(super) fn build_versioned_session<'a>(
+    agent: SessionAgent,
+    log: SessionRecords<'a>,
     fragments: Draft<'a>,
-    about: About<'a>,
-) -> Session<'a> {
-    let entries = gemini_cli::current(&log);
+    about: SessionMetadata<'a>,
+) -> ParsedSession<'a> {
+    let entries = gemini_cli::current_versions(&log);
     let messages = entries
         .iter()
         .flat_map(|entry| (entry.first..entry.last).map(|message| (entry.record, message)));
     let messages = messages.collect();
-    Session { entries, ..compose(agent, log, fragments, about, messages) }
+    ParsedSession { entries, ..build_from_messages(agent, log, fragments, about, messages) }
 }
 
-fn compose<'a>(
-    agent: Agent,
-    log: Log<'a>,
+fn build_from_messages<'a>(
+    agent: SessionAgent,
+    log: SessionRecords<'a>,
     fragments: Draft<'a>,
-    about: About<'a>,
+    about: SessionMetadata<'a>,
     visible: Vec<(u32, u32)>,
-) -> Session<'a> {
-    let mut builder = Builder::new(log.source, agent.wire());
+) -> ParsedSession<'a> {
+    let mut builder = DraftBuilder::new(log.source, agent.wire());
     let mut records = Vec::with_capacity(visible.len());
-    let mut standing = vec![Standing::Aside; log.records.len()];
+    let mut standing = vec![ChainStatus::Unlinked; log.records.len()];
     for (at, link) in log.links.iter().enumerate().filter(|(_, link)| link.fragment.is_some()) {
-        standing[at] = if link.hidden { Standing::Aside } else { Standing::Branch };
+        standing[at] = if link.is_hidden { ChainStatus::Unlinked } else { ChainStatus::Branch };
     }
     for (record, message) in visible {
         let Some(header) = fragments.messages.get(message as usize) else { continue };
         for part in fragments.parts_of(header) {
             let mut kind = part.kind.clone();
-            if agent == Agent::Codex
-                && matches!(&kind, Kind::Call(call) if call.family == Family::LocalShell)
+            if agent == SessionAgent::Codex
+                && matches!(&kind, PartKind::Call(call) if call.family == CallFamily::LocalShell)
                 && let Some(call) = kind.call_mut()
             {
                 // Codex answers its shell calls like any other; they have no name of their own.
-                call.family = Family::Function;
+                call.family = CallFamily::Function;
                 if call.name.is_none() {
                     call.name = OptionalText::Borrowed("local_shell");
                 }
             }
-            builder.part(part.span, kind);
+            builder.push_part(part.span, kind);
         }
-        builder.message(header.role, header.span, header.content, header.marks);
-        standing[record as usize] = Standing::Path;
+        builder.push_message(header.role, header.span, header.content, header.flags);
+        standing[record as usize] = ChainStatus::Path;
         records.push(record);
     }
     let mut draft = builder.finish();
     draft.body = fragments.body;
     // A reference that does not count any more brings nothing back.
     if draft.body.stateful {
-        let refers = |message: &Message| message.marks.has(Marks::REFERENCE);
+        let refers = |message: &Message| message.flags.has(MessageFlags::REFERENCE);
         draft.body.stateful = draft.messages.iter().any(refers);
     }
-    draft.facts.note(fragments.facts);
-    let chain = sequence(draft, records, standing);
+    draft.features.insert(fragments.features);
+    let chain = unlinked_chain(draft, records, standing);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
-    let spared = SparedFlaws::default();
-    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spared };
-    session.add_flaws();
+    let spared = SparedDefects::default();
+    let mut session = ParsedSession {
+        agent,
+        metadata: about,
+        log,
+        fragments,
+        chain,
+        entries,
+        defect_lines: flaw_lines,
+        spared_defects: spared,
+    };
+    session.add_defects();
     session
 }
 
 /// The messages that count, each with its record.
-fn visible(agent: Agent, log: &Log<'_>, fragments: &Draft<'_>) -> Vec<(u32, u32)> {
+fn visible_messages(
+    agent: SessionAgent,
+    log: &SessionRecords<'_>,
+    fragments: &Draft<'_>,
+) -> Vec<(u32, u32)> {
     let mut visible = VisibleMessages::default();
     let mut controls = log.controls.iter().peekable();
     let markers: HashSet<&str> = log.links.iter().filter_map(|link| link.id).collect();
@@ -107,18 +120,20 @@ fn visible(agent: Agent, log: &Log<'_>, fragments: &Draft<'_>) -> Vec<(u32, u32)
     for (at, link) in log.links.iter().enumerate() {
         let record = u32::try_from(at).unwrap_or(u32::MAX);
         match controls.next_if(|(place, _)| *place == record).map(|(_, control)| *control) {
-            Some(Control::Replaced | Control::Summary) => visible.clear(),
-            Some(Control::Compacted) => visible.compact(fragments),
-            Some(Control::RolledBack(turns)) => codex::roll_back(fragments, &mut visible, turns),
+            Some(HistoryControl::Replaced | HistoryControl::Summary) => visible.clear(),
+            Some(HistoryControl::Compacted) => visible.compact(fragments),
+            Some(HistoryControl::RolledBack(turns)) => {
+                codex::roll_back(fragments, &mut visible, turns)
+            }
             None => {}
         }
-        let Some(first) = link.fragment.filter(|_| !link.hidden) else { continue };
+        let Some(first) = link.fragment.filter(|_| !link.is_hidden) else { continue };
         // What a truncation or a summary took away comes back when that goes.
         if [link.parent, link.source].into_iter().flatten().any(|marker| markers.contains(marker)) {
             continue;
         }
         for message in first as usize..ends[at] {
-            if agent != Agent::Codex || !codex::is_hidden(fragments, message) {
+            if agent != SessionAgent::Codex || !codex::is_hidden(fragments, message) {
                 visible.push(fragments, record, u32::try_from(message).unwrap_or(u32::MAX));
             }
         }

@@ -9,15 +9,15 @@ use crate::error::ReadError;
 
 /// The bytes of a session file, readable.
 #[derive(Clone, Debug)]
-pub struct Text<'b> {
+pub struct SessionText<'b> {
     bytes: &'b [u8],
     clean: Cow<'b, str>,
-    damage: Vec<Damage>,
+    damage: Vec<LineDamage>,
 }
 
 /// What was wrong with the bytes of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Damage {
+pub(super) struct LineDamage {
     /// Counted from zero.
     pub(super) line: usize,
     /// It held zeros.
@@ -30,7 +30,7 @@ pub(super) struct Damage {
 ///
 /// # Errors
 /// If there are more than four gigabytes, or if they are UTF-16.
-pub fn text(bytes: &[u8]) -> Result<Text<'_>, ReadError> {
+pub fn readable_text(bytes: &[u8]) -> Result<SessionText<'_>, ReadError> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
     }
@@ -44,8 +44,8 @@ pub fn text(bytes: &[u8]) -> Result<Text<'_>, ReadError> {
     }
     let sound = simdutf8::basic::from_utf8(bytes).ok().filter(|_| !has_nul(bytes));
     Ok(match sound {
-        Some(text) => Text { bytes, clean: Cow::Borrowed(text), damage: Vec::new() },
-        None => mended(bytes),
+        Some(text) => SessionText { bytes, clean: Cow::Borrowed(text), damage: Vec::new() },
+        None => cleaned_text(bytes),
     })
 }
 
@@ -54,7 +54,7 @@ fn has_nul(bytes: &[u8]) -> bool {
 }
 
 /// Replaces what is not text, line by line.
-fn mended(bytes: &[u8]) -> Text<'_> {
+fn cleaned_text(bytes: &[u8]) -> SessionText<'_> {
     let mut clean = String::with_capacity(bytes.len());
     let mut damage = Vec::new();
     for (line, raw) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -67,13 +67,13 @@ fn mended(bytes: &[u8]) -> Text<'_> {
         let encoding = simdutf8::basic::from_utf8(&kept).is_err();
         clean.push_str(&String::from_utf8_lossy(&kept));
         if nul || encoding {
-            damage.push(Damage { line, nul, encoding });
+            damage.push(LineDamage { line, nul, encoding });
         }
     }
-    Text { bytes, clean: Cow::Owned(clean), damage }
+    SessionText { bytes, clean: Cow::Owned(clean), damage }
 }
 
-impl Text<'_> {
+impl SessionText<'_> {
     /// The text that spans of a reading point into.
     pub fn as_str(&self) -> &str {
         &self.clean
@@ -85,7 +85,7 @@ impl Text<'_> {
     }
 
     /// Damaged lines, in order.
-    pub(super) fn damage(&self) -> &[Damage] {
+    pub(super) fn damage(&self) -> &[LineDamage] {
         &self.damage
     }
 }
@@ -105,7 +105,7 @@ mod tests {
             (b"\0\xff\n\0", "\u{fffd}\n", &[(0, true, true), (1, true, false)]),
         ];
         for (bytes, expected, damage) in table {
-            let text = text(bytes).expect("small enough");
+            let text = readable_text(bytes).expect("small enough");
             let found: Vec<_> = text.damage().iter().map(|d| (d.line, d.nul, d.encoding)).collect();
             assert_eq!((text.as_str(), found.as_slice()), (expected, damage), "{bytes:?}");
         }

@@ -3,13 +3,13 @@
 use foxwedge_core::{ArgumentsFix, Span, lone_surrogates};
 
 use crate::{
-    json::{Scanner, compact, quote},
-    outline::is_object,
+    json::{JsonScanner, compact, quote},
+    outline::is_json_object,
 };
 
 /// How a format spells arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Encoding {
+pub(crate) enum ArgumentsEncoding {
     /// As a string that holds JSON.
     Text,
     /// As an object.
@@ -17,16 +17,16 @@ pub(crate) enum Encoding {
 }
 
 /// The new value of an arguments field.
-pub(crate) fn respelled(
+pub(crate) fn encode_arguments(
     source: &str,
     value: Option<Span>,
     fix: ArgumentsFix,
-    encoding: Encoding,
+    encoding: ArgumentsEncoding,
 ) -> String {
     let raw = value.map_or("", |value| value.of(source));
     let text = || match value {
         Some(value) if raw.starts_with('"') => {
-            let mut scan = Scanner::within(source, value);
+            let mut scan = JsonScanner::within(source, value);
             scan.string().map(|text| text.text(source).into_owned()).unwrap_or_default()
         }
         _ => raw.to_owned(),
@@ -34,19 +34,21 @@ pub(crate) fn respelled(
     let object = match fix {
         ArgumentsFix::ToString => raw.to_owned(),
         ArgumentsFix::Empty => "{}".to_owned(),
-        ArgumentsFix::Wrap => format!("{{\"value\":{}}}", whole_characters(raw)),
-        ArgumentsFix::NoText => String::new(),
-        ArgumentsFix::ToText => value.map_or_else(String::new, |value| told(source, value)),
-        ArgumentsFix::ToObject | ArgumentsFix::Mend => mended(&text()),
+        ArgumentsFix::Wrap => format!("{{\"value\":{}}}", replace_lone_surrogates(raw)),
+        ArgumentsFix::EmptyText => String::new(),
+        ArgumentsFix::ToText => {
+            value.map_or_else(String::new, |value| value_as_text(source, value))
+        }
+        ArgumentsFix::ToObject | ArgumentsFix::CompleteObject => repair_object(&text()),
     };
     match encoding {
-        Encoding::Text => quote(&object),
-        Encoding::Object => object,
+        ArgumentsEncoding::Text => quote(&object),
+        ArgumentsEncoding::Object => object,
     }
 }
 
 /// Raw JSON in which half characters are replaced, as everywhere where a text is written anew.
-fn whole_characters(raw: &str) -> String {
+fn replace_lone_surrogates(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut from = 0;
     for half in lone_surrogates(raw) {
@@ -59,8 +61,8 @@ fn whole_characters(raw: &str) -> String {
 }
 
 /// What a value says, as text: a string as it is, anything else as JSON.
-pub(crate) fn told(source: &str, value: Span) -> String {
-    let mut scan = Scanner::within(source, value);
+pub(crate) fn value_as_text(source: &str, value: Span) -> String {
+    let mut scan = JsonScanner::within(source, value);
     match scan.string() {
         Ok(text) if value.of(source).starts_with('"') => text.text(source).into_owned(),
         _ => compact(source, value),
@@ -68,16 +70,16 @@ pub(crate) fn told(source: &str, value: Span) -> String {
 }
 
 /// An object made of a text that should be one: as it is, closed where it was cut off, or wrapped.
-fn mended(text: &str) -> String {
-    if is_object(text) {
+fn repair_object(text: &str) -> String {
+    if is_json_object(text) {
         return text.to_owned();
     }
     if text.trim().is_empty() {
         return "{}".to_owned();
     }
-    closed(text).unwrap_or_else(|| {
-        let mut scan = Scanner::new(text);
-        let json = scan.skip().and_then(|_| scan.end()).is_ok() && scan.lone.is_empty();
+    close_truncated(text).unwrap_or_else(|| {
+        let mut scan = JsonScanner::new(text);
+        let json = scan.skip().and_then(|_| scan.end()).is_ok() && scan.lone_surrogates.is_empty();
         if json {
             format!("{{\"value\":{}}}", text.trim())
         } else {
@@ -88,7 +90,7 @@ fn mended(text: &str) -> String {
 
 /// Closes the beginning of an object: its string, then its brackets; if that is no JSON, what
 /// follows the last comma is left out.
-fn closed(text: &str) -> Option<String> {
+fn close_truncated(text: &str) -> Option<String> {
     if !text.trim_start().starts_with('{') {
         return None;
     }
@@ -120,7 +122,7 @@ fn closed(text: &str) -> Option<String> {
     let finish = |head: &str, tail: &str, open: &[char]| {
         let closing: String = open.iter().rev().collect();
         let whole = format!("{head}{tail}{closing}");
-        is_object(&whole).then_some(whole)
+        is_json_object(&whole).then_some(whole)
     };
     let tail = if in_string { "\"" } else { "" };
     let head = if escaped { text.get(..text.len() - 1).unwrap_or("") } else { text };
@@ -148,7 +150,7 @@ mod tests {
             ("ls -la", r#"{"value":"ls -la"}"#),
         ];
         for (text, expected) in table {
-            assert_eq!(mended(text), expected, "{text}");
+            assert_eq!(repair_object(text), expected, "{text}");
         }
     }
 }

@@ -2,31 +2,35 @@
 
 use foxwedge_core::Span;
 
-use super::{Chunk, Writer};
-use crate::json::fields;
+use super::{OutputChunk, SpliceWriter};
+use crate::json::object_fields;
 
 /// What happens to a field.
-pub(crate) enum Change<'c> {
+pub(crate) enum FieldChange<'c> {
     /// It gets this value (JSON); it is added if it was not there.
     Text(String),
     /// It gets this value, made of pieces.
-    Chunks(Vec<Chunk>),
+    Chunks(Vec<OutputChunk>),
     /// It gets the value that this writes.
-    Written(Box<dyn FnOnce(&mut Writer<'_>) + 'c>),
+    WriteWith(Box<dyn FnOnce(&mut SpliceWriter<'_>) + 'c>),
     /// It goes.
     Remove,
     /// Its own fields change.
-    Inside(Changes<'c>),
+    Nested(FieldChanges<'c>),
 }
 
 /// Changes by field name.
-pub(crate) type Changes<'c> = Vec<(&'c str, Change<'c>)>;
+pub(crate) type FieldChanges<'c> = Vec<(&'c str, FieldChange<'c>)>;
 
 /// Writes an object with some of its fields changed.
-pub(crate) fn patch(out: &mut Writer<'_>, object: Span, mut changes: Changes<'_>) {
-    let fields = fields(out.source, object);
+pub(crate) fn write_patched(
+    out: &mut SpliceWriter<'_>,
+    object: Span,
+    mut changes: FieldChanges<'_>,
+) {
+    let fields = object_fields(out.source, object);
     if !object.of(out.source).starts_with('{') {
-        return fresh(out, changes);
+        return write_new_object(out, changes);
     }
     // Where the gap before a field starts: at the brace, or behind the field before it.
     let mut gap = object.start;
@@ -34,7 +38,7 @@ pub(crate) fn patch(out: &mut Writer<'_>, object: Span, mut changes: Changes<'_>
     for field in &fields {
         let at = changes.iter().position(|(key, _)| *key == field.key);
         let change = at.map(|at| changes.swap_remove(at).1);
-        if let Some(Change::Remove) = change {
+        if let Some(FieldChange::Remove) = change {
             gap = field.value.end;
             continue;
         }
@@ -47,42 +51,42 @@ pub(crate) fn patch(out: &mut Writer<'_>, object: Span, mut changes: Changes<'_>
         kept = true;
         out.copy(Span { start: field.name.start, end: field.value.start });
         match change {
-            Some(Change::Text(text)) => out.text(&text),
-            Some(Change::Chunks(chunks)) => out.append(chunks),
-            Some(Change::Written(write)) => write(out),
-            Some(Change::Inside(changes)) => patch(out, field.value, changes),
-            Some(Change::Remove) | None => out.copy(field.value),
+            Some(FieldChange::Text(text)) => out.text(&text),
+            Some(FieldChange::Chunks(chunks)) => out.append(chunks),
+            Some(FieldChange::WriteWith(write)) => write(out),
+            Some(FieldChange::Nested(changes)) => write_patched(out, field.value, changes),
+            Some(FieldChange::Remove) | None => out.copy(field.value),
         }
         gap = field.value.end;
     }
     if !kept {
         out.text("{");
     }
-    add(out, changes, kept);
+    write_added_fields(out, changes, kept);
     // The white space in front of the brace stays where the last field stayed.
     let last = fields.last().map_or(object.end - 1, |last| last.value.end);
     out.copy(Span { start: last, end: object.end });
 }
 
 /// An object with some of its fields changed, as text.
-pub(crate) fn patched(source: &str, object: Span, changes: Changes<'_>) -> String {
-    let mut out = Writer::new(source, &[]);
-    patch(&mut out, object, changes);
+pub(crate) fn patched_text(source: &str, object: Span, changes: FieldChanges<'_>) -> String {
+    let mut out = SpliceWriter::new(source, &[]);
+    write_patched(&mut out, object, changes);
     let chunks = out.finish();
     chunks.iter().flat_map(|chunk| chunk.pieces(source)).collect()
 }
 
 /// Writes an object of nothing but changes.
-fn fresh(out: &mut Writer<'_>, changes: Changes<'_>) {
+fn write_new_object(out: &mut SpliceWriter<'_>, changes: FieldChanges<'_>) {
     out.text("{");
-    add(out, changes, false);
+    write_added_fields(out, changes, false);
     out.text("}");
 }
 
 /// Adds the fields that were not there.
-fn add(out: &mut Writer<'_>, changes: Changes<'_>, mut behind: bool) {
+fn write_added_fields(out: &mut SpliceWriter<'_>, changes: FieldChanges<'_>, mut behind: bool) {
     for (key, change) in changes {
-        if let Change::Remove = change {
+        if let FieldChange::Remove = change {
             continue;
         }
         out.text(if behind { ",\"" } else { "\"" });
@@ -90,11 +94,11 @@ fn add(out: &mut Writer<'_>, changes: Changes<'_>, mut behind: bool) {
         out.text("\":");
         behind = true;
         match change {
-            Change::Text(text) => out.text(&text),
-            Change::Chunks(chunks) => out.append(chunks),
-            Change::Written(write) => write(out),
-            Change::Inside(changes) => fresh(out, changes),
-            Change::Remove => {}
+            FieldChange::Text(text) => out.text(&text),
+            FieldChange::Chunks(chunks) => out.append(chunks),
+            FieldChange::WriteWith(write) => write(out),
+            FieldChange::Nested(changes) => write_new_object(out, changes),
+            FieldChange::Remove => {}
         }
     }
 }
@@ -105,33 +109,33 @@ mod tests {
 
     #[test]
     fn fields_are_replaced_removed_and_added() {
-        let two = || Change::Text("2".to_owned());
+        let two = || FieldChange::Text("2".to_owned());
         let table = [
             (r#"{ "a" : 1, "b":3 }"#, vec![("a", two())], r#"{ "a" : 2, "b":3 }"#),
-            (r#"{ "a" : 1, "b":3 }"#, vec![("a", Change::Remove)], r#"{"b":3 }"#),
-            (r#"{ "a" : 1, "b":3 }"#, vec![("b", Change::Remove)], r#"{ "a" : 1 }"#),
+            (r#"{ "a" : 1, "b":3 }"#, vec![("a", FieldChange::Remove)], r#"{"b":3 }"#),
+            (r#"{ "a" : 1, "b":3 }"#, vec![("b", FieldChange::Remove)], r#"{ "a" : 1 }"#),
             (
                 r#"{"a":1,"b":3,"c":4}"#,
-                vec![("a", Change::Remove), ("b", Change::Remove)],
+                vec![("a", FieldChange::Remove), ("b", FieldChange::Remove)],
                 r#"{"c":4}"#,
             ),
             (
                 r#"{"a":1,"b":3,"c":4}"#,
-                vec![("b", Change::Remove), ("c", Change::Remove)],
+                vec![("b", FieldChange::Remove), ("c", FieldChange::Remove)],
                 r#"{"a":1}"#,
             ),
-            (r#"{"a":1}"#, vec![("a", Change::Remove), ("z", two())], r#"{"z":2}"#),
-            (r#"{"a":1}"#, vec![("a", Change::Remove)], "{}"),
+            (r#"{"a":1}"#, vec![("a", FieldChange::Remove), ("z", two())], r#"{"z":2}"#),
+            (r#"{"a":1}"#, vec![("a", FieldChange::Remove)], "{}"),
             ("{ }", vec![("z", two())], r#"{"z":2}"#),
             (
                 r#"{"a":{"b":1}}"#,
-                vec![("a", Change::Inside(vec![("b", two())]))],
+                vec![("a", FieldChange::Nested(vec![("b", two())]))],
                 r#"{"a":{"b":2}}"#,
             ),
         ];
         for (source, changes, expected) in table {
             let whole = Span::new(0, source.len());
-            assert_eq!(patched(source, whole, changes), expected, "{source}");
+            assert_eq!(patched_text(source, whole, changes), expected, "{source}");
         }
     }
 }

@@ -4,29 +4,29 @@ use foxwedge_core::{Span, lone_surrogates};
 
 /// A piece of the output.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Chunk {
+pub(crate) enum OutputChunk {
     /// Bytes of the input.
     Copy(Span),
     /// Bytes of the input inside one string, in which half characters are replaced.
-    Whole(Span),
+    CopyRepaired(Span),
     /// Words of our own.
     Text(String),
 }
 
-impl Chunk {
+impl OutputChunk {
     /// What it says, in pieces.
     pub(crate) fn pieces<'c>(&'c self, source: &'c str) -> impl Iterator<Item = &'c str> {
         let (text, mended) = match self {
-            Chunk::Copy(span) => (span.of(source), false),
-            Chunk::Whole(span) => (span.of(source), true),
-            Chunk::Text(text) => (text.as_str(), false),
+            OutputChunk::Copy(span) => (span.of(source), false),
+            OutputChunk::CopyRepaired(span) => (span.of(source), true),
+            OutputChunk::Text(text) => (text.as_str(), false),
         };
-        replaced(text, mended)
+        replace_surrogates(text, mended)
     }
 }
 
 /// A text in pieces, with its half characters replaced if that is wanted.
-pub(crate) fn replaced(text: &str, mended: bool) -> impl Iterator<Item = &str> {
+pub(crate) fn replace_surrogates(text: &str, mended: bool) -> impl Iterator<Item = &str> {
     let mut halves = mended.then(|| lone_surrogates(text));
     let mut at = 0;
     let mut half = false;
@@ -47,22 +47,22 @@ pub(crate) fn replaced(text: &str, mended: bool) -> impl Iterator<Item = &str> {
 
 /// Collects pieces, or hands them on at once; neighbouring ones are joined, half characters are
 /// replaced on the way.
-pub(crate) struct Writer<'a> {
+pub(crate) struct SpliceWriter<'a> {
     pub(crate) source: &'a str,
     surrogates: &'a [Span],
-    output: WriterOutput<'a>,
+    output: SpliceOutput<'a>,
 }
 
-enum WriterOutput<'a> {
+enum SpliceOutput<'a> {
     /// Pieces are kept.
-    Chunks(Vec<Chunk>),
+    Chunks(Vec<OutputChunk>),
     /// Pieces are handed on; the last one may still grow.
     Sink(Span, &'a mut dyn FnMut(&str)),
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(source: &'a str, surrogates: &'a [Span]) -> Writer<'a> {
-        Writer { source, surrogates, output: WriterOutput::Chunks(Vec::new()) }
+impl<'a> SpliceWriter<'a> {
+    pub(crate) fn new(source: &'a str, surrogates: &'a [Span]) -> SpliceWriter<'a> {
+        SpliceWriter { source, surrogates, output: SpliceOutput::Chunks(Vec::new()) }
     }
 
     /// A writer that keeps nothing.
@@ -70,13 +70,13 @@ impl<'a> Writer<'a> {
         source: &'a str,
         surrogates: &'a [Span],
         sink: &'a mut dyn FnMut(&str),
-    ) -> Writer<'a> {
-        Writer { source, surrogates, output: WriterOutput::Sink(Span::NOWHERE, sink) }
+    ) -> SpliceWriter<'a> {
+        SpliceWriter { source, surrogates, output: SpliceOutput::Sink(Span::NOWHERE, sink) }
     }
 
     /// A writer of the same input, for a part that is placed later.
-    pub(crate) fn inner(&self) -> Writer<'a> {
-        Writer::new(self.source, self.surrogates)
+    pub(crate) fn inner(&self) -> SpliceWriter<'a> {
+        SpliceWriter::new(self.source, self.surrogates)
     }
 
     /// Copies a piece of the input.
@@ -89,7 +89,7 @@ impl<'a> Writer<'a> {
             }
             let inside = Span { start: halves.start.max(start), end: halves.end.min(span.end) };
             self.copy_plain(Span { start, end: inside.start });
-            self.push(Chunk::Whole(inside));
+            self.push(OutputChunk::CopyRepaired(inside));
             start = inside.end;
         }
         self.copy_plain(Span { start, end: span.end });
@@ -100,15 +100,15 @@ impl<'a> Writer<'a> {
             return;
         }
         let last = match &mut self.output {
-            WriterOutput::Chunks(chunks) => match chunks.last_mut() {
-                Some(Chunk::Copy(last)) => Some(last),
+            SpliceOutput::Chunks(chunks) => match chunks.last_mut() {
+                Some(OutputChunk::Copy(last)) => Some(last),
                 _ => None,
             },
-            WriterOutput::Sink(last, _) => Some(last).filter(|last| !last.is_empty()),
+            SpliceOutput::Sink(last, _) => Some(last).filter(|last| !last.is_empty()),
         };
         match last.filter(|last| last.end == span.start) {
             Some(last) => last.end = span.end,
-            None => self.push(Chunk::Copy(span)),
+            None => self.push(OutputChunk::Copy(span)),
         }
     }
 
@@ -118,47 +118,49 @@ impl<'a> Writer<'a> {
             return;
         }
         match &mut self.output {
-            WriterOutput::Chunks(chunks) => match chunks.last_mut() {
-                Some(Chunk::Text(last)) => last.push_str(text),
-                _ => chunks.push(Chunk::Text(text.to_owned())),
+            SpliceOutput::Chunks(chunks) => match chunks.last_mut() {
+                Some(OutputChunk::Text(last)) => last.push_str(text),
+                _ => chunks.push(OutputChunk::Text(text.to_owned())),
             },
-            WriterOutput::Sink(last, sink) => {
-                hand_on(self.source, last, *sink);
+            SpliceOutput::Sink(last, sink) => {
+                flush_copy(self.source, last, *sink);
                 sink(text);
             }
         }
     }
 
-    fn push(&mut self, chunk: Chunk) {
+    fn push(&mut self, chunk: OutputChunk) {
         match &mut self.output {
-            WriterOutput::Chunks(chunks) => chunks.push(chunk),
-            WriterOutput::Sink(last, sink) => {
-                hand_on(self.source, last, *sink);
+            SpliceOutput::Chunks(chunks) => chunks.push(chunk),
+            SpliceOutput::Sink(last, sink) => {
+                flush_copy(self.source, last, *sink);
                 match chunk {
-                    Chunk::Copy(span) => *last = span,
-                    Chunk::Whole(_) | Chunk::Text(_) => chunk.pieces(self.source).for_each(sink),
+                    OutputChunk::Copy(span) => *last = span,
+                    OutputChunk::CopyRepaired(_) | OutputChunk::Text(_) => {
+                        chunk.pieces(self.source).for_each(sink)
+                    }
                 }
             }
         }
     }
 
     /// Adds pieces collected elsewhere.
-    pub(crate) fn append(&mut self, chunks: Vec<Chunk>) {
+    pub(crate) fn append(&mut self, chunks: Vec<OutputChunk>) {
         for chunk in chunks {
             match chunk {
-                Chunk::Copy(span) => self.copy_plain(span),
-                Chunk::Whole(_) => self.push(chunk),
-                Chunk::Text(text) => self.text(&text),
+                OutputChunk::Copy(span) => self.copy_plain(span),
+                OutputChunk::CopyRepaired(_) => self.push(chunk),
+                OutputChunk::Text(text) => self.text(&text),
             }
         }
     }
 
     /// Hands on what was held back; returns the pieces if they were kept.
-    pub(crate) fn finish(self) -> Vec<Chunk> {
+    pub(crate) fn finish(self) -> Vec<OutputChunk> {
         match self.output {
-            WriterOutput::Chunks(chunks) => chunks,
-            WriterOutput::Sink(mut last, sink) => {
-                hand_on(self.source, &mut last, sink);
+            SpliceOutput::Chunks(chunks) => chunks,
+            SpliceOutput::Sink(mut last, sink) => {
+                flush_copy(self.source, &mut last, sink);
                 Vec::new()
             }
         }
@@ -166,7 +168,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Hands on what was held back, because it might have grown.
-fn hand_on(source: &str, last: &mut Span, sink: &mut dyn FnMut(&str)) {
+fn flush_copy(source: &str, last: &mut Span, sink: &mut dyn FnMut(&str)) {
     let text = std::mem::take(last).of(source);
     if !text.is_empty() {
         sink(text);

@@ -2,206 +2,223 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::{
-    event::{Event, Opened, Piece, Sink, Skipped},
-    order::{owned_citation, owned_failure, owned_opened, owned_stop},
-    write::Notes,
+    event::{BlockDelta, BlockStart, EventSink, StreamEvent, StreamLoss},
+    sequencer::{owned_citation, owned_error, owned_start, owned_stop},
+    write::LossNotes,
 };
 use crate::{
-    canon::{
-        Bit, Call, Citation, Failure, Lost, Notes as Beside, Part, Reasoning, Reply, Seal, Words,
-    },
     json::unescape,
+    model::{
+        ContentPart, JsonText, LossKind, ModelPart, ModelReply, PartNotes as Beside, ProviderError,
+        ReasoningPart, ReasoningSignature, TextCitation, ToolCallPart,
+    },
 };
 
 /// An answer that came in pieces.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Collection {
+pub struct CollectedReply {
     /// What was said, as far as it came. If it broke off, it has no stop, and a call that was still
     /// open is left out.
-    pub reply: Reply<'static>,
+    pub reply: ModelReply<'static>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: CollectedEnding,
     /// What was left out.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<StreamLoss>,
     /// More was said than may be kept: parts of the reply are missing.
     pub truncated: bool,
 }
 
 /// How an answer ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ending {
+pub enum CollectedEnding {
     /// The provider said that this is all.
-    Whole,
+    Complete,
     /// The provider failed.
-    Failed(Failure<'static>),
+    Failed(ProviderError<'static>),
     /// The bytes ended before the answer did.
-    Cut,
+    Truncated,
 }
 
 /// Takes the events of one answer, in order.
-pub(crate) struct Collected {
-    reply: Reply<'static>,
-    open: Option<Block>,
-    ending: Option<Ending>,
-    notes: Notes,
+pub(crate) struct StreamCollector {
+    reply: ModelReply<'static>,
+    open: Option<CollectedBlock>,
+    ending: Option<CollectedEnding>,
+    notes: LossNotes,
     /// How many bytes may still be kept.
-    room: usize,
+    remaining_bytes: usize,
     truncated: bool,
 }
 
 /// The block that is open.
-struct Block {
-    kind: Opened<'static>,
+struct CollectedBlock {
+    kind: BlockStart<'static>,
     /// Its text in its JSON spelling: characters that came in two halves are one here.
     text: String,
-    seal: Seal<'static>,
-    citations: Vec<Citation<'static>>,
+    seal: ReasoningSignature<'static>,
+    citations: Vec<TextCitation<'static>>,
 }
 
-impl Collected {
+impl StreamCollector {
     /// For an answer in that format.
-    pub(crate) fn new(wire: Option<Wire>) -> Collected {
-        Collected::within(wire, usize::MAX)
+    pub(crate) fn new(wire: Option<Format>) -> StreamCollector {
+        StreamCollector::within(wire, usize::MAX)
     }
 
     /// The same, for an answer of which so many bytes may be kept.
-    pub(crate) fn within(wire: Option<Wire>, room: usize) -> Collected {
-        let reply = Reply { wire, ..Reply::default() };
-        let notes = Notes::default();
-        Collected { reply, open: None, ending: None, notes, room, truncated: false }
+    pub(crate) fn within(wire: Option<Format>, room: usize) -> StreamCollector {
+        let reply = ModelReply { wire, ..ModelReply::default() };
+        let notes = LossNotes::default();
+        StreamCollector {
+            reply,
+            open: None,
+            ending: None,
+            notes,
+            remaining_bytes: room,
+            truncated: false,
+        }
     }
 
     /// The parts that are whole.
-    pub(crate) fn parts(&self) -> &[Part<'static>] {
+    pub(crate) fn parts(&self) -> &[ModelPart<'static>] {
         &self.reply.parts
     }
 
-    pub(crate) fn done(mut self) -> Collection {
+    pub(crate) fn finish(mut self) -> CollectedReply {
         if let Some(block) = self.open.take() {
             match block.kind {
-                Opened::Call { .. } => {
-                    self.notes.add(Lost::Arguments, "a call that was cut off is left out");
+                BlockStart::Call { .. } => {
+                    self.notes.add(LossKind::Arguments, "a call that was cut off is left out");
                 }
-                Opened::Text | Opened::Refusal | Opened::Reasoning | Opened::Redacted(_) => {
-                    self.reply.parts.push(part(block));
+                BlockStart::Text
+                | BlockStart::Refusal
+                | BlockStart::Reasoning
+                | BlockStart::Redacted(_) => {
+                    self.reply.parts.push(build_part(block));
                 }
             }
         }
-        let ending = self.ending.unwrap_or(Ending::Cut);
-        if ending != Ending::Whole {
+        let ending = self.ending.unwrap_or(CollectedEnding::Truncated);
+        if ending != CollectedEnding::Complete {
             self.reply.stop = None;
         }
         let truncated = self.truncated;
-        Collection { reply: self.reply, ending, skipped: self.notes.list(), truncated }
+        CollectedReply { reply: self.reply, ending, skipped: self.notes.list(), truncated }
     }
 
     /// Makes room for more. Once there was none, nothing more is kept: a call that lost a part of
     /// its arguments is no call.
-    fn take_room(&mut self, bytes: usize) -> bool {
-        match self.room.checked_sub(bytes) {
-            Some(left) if !self.truncated => self.room = left,
+    fn reserve(&mut self, bytes: usize) -> bool {
+        match self.remaining_bytes.checked_sub(bytes) {
+            Some(left) if !self.truncated => self.remaining_bytes = left,
             _ => {
                 self.truncated = true;
-                let words = |block: &Block| !matches!(block.kind, Opened::Call { .. });
-                self.reply.parts.extend(self.open.take().filter(words).map(part));
+                let words = |block: &CollectedBlock| !matches!(block.kind, BlockStart::Call { .. });
+                self.reply.parts.extend(self.open.take().filter(words).map(build_part));
             }
         }
         !self.truncated
     }
 
-    fn open(&mut self, kind: &Opened<'_>) {
+    fn open_block(&mut self, kind: &BlockStart<'_>) {
         let words = match kind {
-            Opened::Text | Opened::Refusal | Opened::Reasoning => 0,
-            Opened::Redacted(data) => data.len(),
-            Opened::Call { id, name, family: _, signature } => {
+            BlockStart::Text | BlockStart::Refusal | BlockStart::Reasoning => 0,
+            BlockStart::Redacted(data) => data.len(),
+            BlockStart::Call { id, name, family: _, signature } => {
                 name.len() + [id, signature].into_iter().flatten().map(|it| it.len()).sum::<usize>()
             }
         };
-        if self.take_room(size_of::<Part<'_>>() + words) {
-            let (kind, text, citations) = (owned_opened(kind), String::new(), Vec::new());
-            self.open = Some(Block { kind, text, seal: Seal::Open, citations });
+        if self.reserve(size_of::<ModelPart<'_>>() + words) {
+            let (kind, text, citations) = (owned_start(kind), String::new(), Vec::new());
+            self.open =
+                Some(CollectedBlock { kind, text, seal: ReasoningSignature::Unsigned, citations });
         }
     }
 
-    fn more(&mut self, piece: &Piece<'_>) {
+    fn add_delta(&mut self, piece: &BlockDelta<'_>) {
         let Some(block) = &mut self.open else { return };
         match piece {
-            Piece::Text(words) => {
+            BlockDelta::Text(words) => {
                 let before = block.text.len();
-                words.write_inside(&mut block.text);
+                words.write_unquoted(&mut block.text);
                 let bytes = block.text.len() - before;
-                if self.room < bytes {
+                if self.remaining_bytes < bytes {
                     block.text.truncate(before);
                 }
-                self.take_room(bytes);
+                self.reserve(bytes);
             }
-            Piece::Signature(words) | Piece::Encrypted(words) => {
+            BlockDelta::Signature(words) | BlockDelta::Encrypted(words) => {
                 let words = words.to_static();
                 let bytes = words.len();
                 block.seal = match piece {
-                    Piece::Encrypted(_) => Seal::Encrypted(words),
-                    _ => Seal::Signed(words),
+                    BlockDelta::Encrypted(_) => ReasoningSignature::Encrypted(words),
+                    _ => ReasoningSignature::Signed(words),
                 };
-                self.take_room(bytes);
+                self.reserve(bytes);
             }
-            Piece::Citation(citation) => {
-                let Citation { url, title, quote, span: _ } = citation;
+            BlockDelta::Citation(citation) => {
+                let TextCitation { url, title, quote, span: _ } = citation;
                 let words = [url, title, quote].into_iter().flatten();
-                let bytes = size_of::<Citation<'_>>() + words.map(|it| it.len()).sum::<usize>();
+                let bytes = size_of::<TextCitation<'_>>() + words.map(|it| it.len()).sum::<usize>();
                 block.citations.push(owned_citation(citation));
-                self.take_room(bytes);
+                self.reserve(bytes);
             }
         }
     }
 }
 
-impl Sink for Collected {
-    fn event(&mut self, event: Event<'_>) {
-        let known = |words: Option<Words<'_>>| words.as_ref().map(Words::to_static);
+impl EventSink for StreamCollector {
+    fn event(&mut self, event: StreamEvent<'_>) {
+        let known = |words: Option<JsonText<'_>>| words.as_ref().map(JsonText::to_static);
         match event {
-            Event::Start(head) => {
+            StreamEvent::Start(head) => {
                 self.reply.id = known(head.id);
                 self.reply.model = known(head.model);
                 self.reply.created = head.created;
             }
-            Event::Open { kind, .. } => self.open(&kind),
-            Event::More { piece, .. } => self.more(&piece),
-            Event::Close { .. } => self.reply.parts.extend(self.open.take().map(part)),
-            Event::Usage(usage) => self.reply.usage = usage,
-            Event::Stop(stop) => self.reply.stop = Some(owned_stop(&stop)),
-            Event::End => self.ending = Some(Ending::Whole),
-            Event::Failed(failure) => self.ending = Some(Ending::Failed(owned_failure(&failure))),
-            Event::Cut => self.ending = Some(Ending::Cut),
+            StreamEvent::Open { kind, .. } => self.open_block(&kind),
+            StreamEvent::Delta { delta: piece, .. } => self.add_delta(&piece),
+            StreamEvent::Close { .. } => self.reply.parts.extend(self.open.take().map(build_part)),
+            StreamEvent::Usage(usage) => self.reply.usage = usage,
+            StreamEvent::Stop(stop) => self.reply.stop = Some(owned_stop(&stop)),
+            StreamEvent::End => self.ending = Some(CollectedEnding::Complete),
+            StreamEvent::Failed(failure) => {
+                self.ending = Some(CollectedEnding::Failed(owned_error(&failure)))
+            }
+            StreamEvent::Truncated => self.ending = Some(CollectedEnding::Truncated),
         }
     }
 
-    fn skip(&mut self, note: Skipped) {
-        self.notes.add(note.what, &note.note);
+    fn skip(&mut self, note: StreamLoss) {
+        self.notes.add(note.kind, &note.note);
     }
 }
 
-fn part(block: Block) -> Part<'static> {
-    let Block { kind, text, seal, citations } = block;
-    let text = Words::from(unescape(&text));
-    let refusal = kind == Opened::Refusal;
+fn build_part(block: CollectedBlock) -> ModelPart<'static> {
+    let CollectedBlock { kind, text, seal, citations } = block;
+    let text = JsonText::from(unescape(&text));
+    let refusal = kind == BlockStart::Refusal;
     match kind {
-        Opened::Text | Opened::Refusal => {
-            Part::new(Bit::Text(text)).with(Beside { refusal, citations, ..Beside::default() })
+        BlockStart::Text | BlockStart::Refusal => ModelPart::new(ContentPart::Text(text))
+            .with_notes(Beside { refusal, citations, ..Beside::default() }),
+        BlockStart::Reasoning => {
+            ModelPart::new(ContentPart::Reasoning(ReasoningPart { text, signature: seal }))
         }
-        Opened::Reasoning => Part::new(Bit::Reasoning(Reasoning { text, seal })),
-        Opened::Redacted(data) => {
-            let (text, seal) = (Words::default(), Seal::Redacted(data));
-            Part::new(Bit::Reasoning(Reasoning { text, seal }))
+        BlockStart::Redacted(data) => {
+            let (text, seal) = (JsonText::default(), ReasoningSignature::Redacted(data));
+            ModelPart::new(ContentPart::Reasoning(ReasoningPart { text, signature: seal }))
         }
-        Opened::Call { id, name, family, signature } => Part::new(Bit::Call(Call {
-            id: id.map(|id| Cow::Owned(id.into_owned())),
-            name: Cow::Owned(name.into_owned()),
-            family,
-            arguments: text,
-            signature,
-        })),
+        BlockStart::Call { id, name, family, signature } => {
+            ModelPart::new(ContentPart::ToolCall(ToolCallPart {
+                id: id.map(|id| Cow::Owned(id.into_owned())),
+                name: Cow::Owned(name.into_owned()),
+                family,
+                arguments: text,
+                signature,
+            }))
+        }
     }
 }

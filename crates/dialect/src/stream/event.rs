@@ -6,28 +6,28 @@
 //! that the target takes; a block is closed unless the answer was cut off inside it; after the end,
 //! a failure or a cut there is nothing.
 
-use foxwedge_core::Family;
+use foxwedge_core::CallFamily;
 
-use crate::canon::{Citation, Failure, Stop, Usage, Words};
+use crate::model::{JsonText, ProviderError, StopReason, TextCitation, TokenUsage};
 
 /// One thing that happens.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Event<'f> {
+pub enum StreamEvent<'f> {
     /// The answer begins. May come again with more that is known.
-    Start(Head<'f>),
+    Start(ReplyHead<'f>),
     /// A block begins.
     Open {
         /// Its number.
         block: u32,
         /// What it is.
-        kind: Opened<'f>,
+        kind: BlockStart<'f>,
     },
     /// A block goes on.
-    More {
+    Delta {
         /// Its number.
         block: u32,
         /// How.
-        piece: Piece<'f>,
+        delta: BlockDelta<'f>,
     },
     /// A block is whole.
     Close {
@@ -35,31 +35,31 @@ pub enum Event<'f> {
         block: u32,
     },
     /// Figures; later ones replace earlier ones.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// The model has stopped. Figures may still follow.
-    Stop(Stop<'f>),
+    Stop(StopReason<'f>),
     /// The provider said that this is all.
     End,
     /// The provider failed.
-    Failed(Failure<'f>),
+    Failed(ProviderError<'f>),
     /// The bytes ended before the answer did.
-    Cut,
+    Truncated,
 }
 
 /// What is known when an answer begins.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Head<'f> {
+pub struct ReplyHead<'f> {
     /// The provider's name for the answer.
-    pub id: Option<Words<'f>>,
+    pub id: Option<JsonText<'f>>,
     /// The model that speaks.
-    pub model: Option<Words<'f>>,
+    pub model: Option<JsonText<'f>>,
     /// When it was made, in seconds since 1970.
     pub created: Option<u64>,
 }
 
 /// What a block is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Opened<'f> {
+pub enum BlockStart<'f> {
     /// Text.
     Text,
     /// The text of a refusal.
@@ -67,46 +67,46 @@ pub enum Opened<'f> {
     /// Reasoning that can be read.
     Reasoning,
     /// Reasoning that cannot be read, all of it: Anthropic's redacted data.
-    Redacted(Words<'f>),
+    Redacted(JsonText<'f>),
     /// A call that the client answers. Its pieces are its arguments.
     Call {
         /// Its id, if it has one.
-        id: Option<Words<'f>>,
+        id: Option<JsonText<'f>>,
         /// The tool's name.
-        name: Words<'f>,
+        name: JsonText<'f>,
         /// Free text or JSON.
-        family: Family,
+        family: CallFamily,
         /// Gemini's signature of the reasoning behind it.
-        signature: Option<Words<'f>>,
+        signature: Option<JsonText<'f>>,
     },
 }
 
 /// How a block goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Piece<'f> {
+pub enum BlockDelta<'f> {
     /// More text; of a call, more of its arguments.
-    Text(Words<'f>),
+    Text(JsonText<'f>),
     /// The signature of reasoning.
-    Signature(Words<'f>),
+    Signature(JsonText<'f>),
     /// The encrypted form of reasoning.
-    Encrypted(Words<'f>),
+    Encrypted(JsonText<'f>),
     /// Where the text comes from.
-    Citation(Citation<'f>),
+    Citation(TextCitation<'f>),
 }
 
 /// Takes what happens.
-pub(crate) trait Sink {
+pub(crate) trait EventSink {
     /// Something happens.
-    fn event(&mut self, event: Event<'_>);
+    fn event(&mut self, event: StreamEvent<'_>);
     /// The reader met something that nobody can use, and went on.
-    fn skip(&mut self, note: Skipped);
+    fn skip(&mut self, note: StreamLoss);
 }
 
 /// Something in a stream that was left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Skipped {
+pub struct StreamLoss {
     /// What it is.
-    pub what: crate::canon::Lost,
+    pub kind: crate::model::LossKind,
     /// One sentence about it.
     pub note: String,
 }

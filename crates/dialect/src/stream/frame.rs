@@ -9,41 +9,41 @@ mod sse;
 mod objects;
 pub(crate) mod binary;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-use super::{Frame, StreamError};
+use super::{StreamError, StreamFrame};
 
 /// Takes frames.
-pub(crate) type Each<'e> = dyn FnMut(Frame<'_>) -> Result<(), StreamError> + 'e;
+pub(crate) type FrameHandler<'e> = dyn FnMut(StreamFrame<'_>) -> Result<(), StreamError> + 'e;
 
 /// Cuts a stream into frames.
 #[derive(Debug)]
-pub(crate) struct Framer {
-    wire: Wire,
+pub(crate) struct StreamFramer {
+    wire: Format,
     /// The most bytes that a frame may have.
     largest: usize,
     /// `None` until a byte says which.
-    form: Option<Form>,
+    form: Option<StreamFraming>,
     /// The beginning of a torn frame.
-    kept: Vec<u8>,
+    partial: Vec<u8>,
     /// Where the next frame begins in the stream, or the one whose beginning is kept.
     at: u64,
 }
 
 #[derive(Debug)]
-enum Form {
-    Sse(sse::Sse),
-    Objects(objects::Objects),
-    Binary(binary::Binary),
+enum StreamFraming {
+    Sse(sse::SseFraming),
+    Objects(objects::ObjectFraming),
+    Binary(binary::BinaryFraming),
 }
 
-impl Framer {
-    pub(crate) fn new(wire: Wire, largest: usize) -> Framer {
-        Framer { wire, largest, form: None, kept: Vec::new(), at: 0 }
+impl StreamFramer {
+    pub(crate) fn new(wire: Format, largest: usize) -> StreamFramer {
+        StreamFramer { wire, largest, form: None, partial: Vec::new(), at: 0 }
     }
 
     /// The format of the stream.
-    pub(crate) fn wire(&self) -> Wire {
+    pub(crate) fn wire(&self) -> Format {
         self.wire
     }
 
@@ -52,31 +52,35 @@ impl Framer {
     /// # Errors
     /// If they are no frames, if a frame is too large, or as `each` says. Nothing can be read
     /// behind an error.
-    pub(crate) fn push(&mut self, bytes: &[u8], each: &mut Each<'_>) -> Result<(), StreamError> {
-        let mut rest = if self.form.is_some() { bytes } else { self.recognise(bytes) };
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        each: &mut FrameHandler<'_>,
+    ) -> Result<(), StreamError> {
+        let mut rest = if self.form.is_some() { bytes } else { self.recognize_framing(bytes) };
         while let Some(form) = &mut self.form
             && !rest.is_empty()
         {
             // Nobody looks behind the last byte that a frame may have.
-            let room = self.largest.saturating_sub(self.kept.len()).min(rest.len());
-            let Some(end) = form.end(&self.kept, &rest[..room], self.at)? else {
+            let room = self.largest.saturating_sub(self.partial.len()).min(rest.len());
+            let Some(end) = form.end(&self.partial, &rest[..room], self.at)? else {
                 if room < rest.len() {
                     let at = self.at + self.largest as u64;
                     return Err(StreamError::TooLarge { at, most: self.largest });
                 }
-                self.kept.extend_from_slice(rest);
+                self.partial.extend_from_slice(rest);
                 return Ok(());
             };
             let (head, tail) = rest.split_at(end);
             let at = self.at;
-            self.at += (self.kept.len() + end) as u64;
+            self.at += (self.partial.len() + end) as u64;
             rest = tail;
-            if self.kept.is_empty() {
-                form.hand_out(head, at, each)?;
+            if self.partial.is_empty() {
+                form.emit_frame(head, at, each)?;
             } else {
-                self.kept.extend_from_slice(head);
-                form.hand_out(&self.kept, at, each)?;
-                self.kept.clear();
+                self.partial.extend_from_slice(head);
+                form.emit_frame(&self.partial, at, each)?;
+                self.partial.clear();
             }
         }
         Ok(())
@@ -86,61 +90,66 @@ impl Framer {
     ///
     /// # Errors
     /// As `each` says.
-    pub(crate) fn finish(&mut self, each: &mut Each<'_>) -> Result<(), StreamError> {
-        let kept = std::mem::take(&mut self.kept);
+    pub(crate) fn finish(&mut self, each: &mut FrameHandler<'_>) -> Result<(), StreamError> {
+        let kept = std::mem::take(&mut self.partial);
         match &mut self.form {
-            Some(Form::Sse(lines)) => lines.hand_out_last(&kept, self.at, each),
+            Some(StreamFraming::Sse(lines)) => lines.emit_last_event(&kept, self.at, each),
             // Without its last byte an object is no object, and a message has no checksum.
-            Some(Form::Objects(_) | Form::Binary(_)) | None => Ok(()),
+            Some(StreamFraming::Objects(_) | StreamFraming::Binary(_)) | None => Ok(()),
         }
     }
 
     /// How many bytes of a torn frame are kept.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
-        self.kept.capacity()
+        self.partial.capacity()
     }
 
     /// Finds out which framing it is, and what is left to read.
-    fn recognise<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+    fn recognize_framing<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         // White space and a byte-order mark say nothing. No framing begins with a byte of either.
         let blank = |byte: &u8| b" \t\r\n\xef\xbb\xbf".contains(byte);
         let skipped = bytes.iter().position(|byte| !blank(byte)).unwrap_or(bytes.len());
         self.at += skipped as u64;
         let rest = &bytes[skipped..];
         self.form = rest.first().map(|first| match first {
-            b'[' | b'{' => Form::Objects(objects::Objects::new(*first == b'[')),
+            b'[' | b'{' => StreamFraming::Objects(objects::ObjectFraming::new(*first == b'[')),
             // The length of a message: four bytes, and none is as long as sixteen megabytes.
-            0 if self.wire == Wire::Bedrock => Form::Binary(binary::Binary),
-            _ => Form::Sse(sse::Sse::default()),
+            0 if self.wire == Format::Bedrock => StreamFraming::Binary(binary::BinaryFraming),
+            _ => StreamFraming::Sse(sse::SseFraming::default()),
         });
         rest
     }
 }
 
-impl Form {
+impl StreamFraming {
     /// How many of the bytes belong to the frame whose beginning is kept; `None` if it goes on
     /// behind them. The frame begins at `at` in the stream.
     fn end(&mut self, kept: &[u8], bytes: &[u8], at: u64) -> Result<Option<usize>, StreamError> {
         match self {
-            Form::Sse(lines) => Ok(lines.end(bytes)),
-            Form::Objects(objects) => objects.end(bytes, at + kept.len() as u64),
-            Form::Binary(_) => binary::end(kept, bytes, at),
+            StreamFraming::Sse(lines) => Ok(lines.event_end(bytes)),
+            StreamFraming::Objects(objects) => objects.object_end(bytes, at + kept.len() as u64),
+            StreamFraming::Binary(_) => binary::message_end(kept, bytes, at),
         }
     }
 
     /// Hands out the frame that these bytes are, if there is anything in it.
-    fn hand_out(&mut self, bytes: &[u8], at: u64, each: &mut Each<'_>) -> Result<(), StreamError> {
+    fn emit_frame(
+        &mut self,
+        bytes: &[u8],
+        at: u64,
+        each: &mut FrameHandler<'_>,
+    ) -> Result<(), StreamError> {
         match self {
-            Form::Sse(lines) => lines.hand_out(bytes, at, each),
-            Form::Objects(_) => objects::hand_out(bytes, at, each),
-            Form::Binary(_) => binary::hand_out(bytes, at, each),
+            StreamFraming::Sse(lines) => lines.emit_event(bytes, at, each),
+            StreamFraming::Objects(_) => objects::emit_frame(bytes, at, each),
+            StreamFraming::Binary(_) => binary::emit_frame(bytes, at, each),
         }
     }
 }
 
 /// A frame's bytes as text. They begin at `at` in the stream.
-fn text(bytes: &[u8], at: u64) -> Result<&str, StreamError> {
+fn frame_text(bytes: &[u8], at: u64) -> Result<&str, StreamError> {
     simdutf8::basic::from_utf8(bytes).map_err(|_| {
         let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
         malformed(at + valid as u64, "the bytes are not UTF-8")

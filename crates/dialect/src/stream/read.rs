@@ -3,124 +3,137 @@
 //! One reader for each format. A reader tells what its format says, in its order; it never waits for
 //! what the format does not make it wait for. What it does not know it leaves out, and says so once.
 
-mod tell;
-mod again;
+mod emitter;
+mod frame_template;
 mod fields;
-mod slots;
+mod indexed_blocks;
 mod chat;
 mod responses;
 mod anthropic;
 mod gemini;
 mod bedrock;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-use super::{Frame, StreamError, event::Sink};
-use crate::json::{Object, Scan, Tape, Trouble};
-use again::{Again, Listener, Once};
-use tell::{Tell, Told};
+use super::{StreamError, StreamFrame, event::EventSink};
+use crate::json::{JsonObject, JsonTape, ScanError, ScanResult};
+use emitter::{EmitterState, EventEmitter};
+use frame_template::{FrameContent, FrameContentSink, FrameTemplate};
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct StreamReader {
     /// Filled again with every frame.
-    tape: Tape,
-    told: Told,
-    again: Again,
-    format: Format,
+    tape: JsonTape,
+    emitter_state: EmitterState,
+    template: FrameTemplate,
+    format: StreamReaderFormat,
 }
 
 #[derive(Debug)]
-enum Format {
-    Chat(chat::Chat),
-    Responses(responses::Responses),
-    Anthropic(anthropic::Anthropic),
-    Gemini(gemini::Gemini),
-    Bedrock(bedrock::Bedrock),
+enum StreamReaderFormat {
+    Chat(chat::ChatEventReader),
+    Responses(responses::ResponsesEventReader),
+    Anthropic(anthropic::AnthropicEventReader),
+    Gemini(gemini::GeminiEventReader),
+    Bedrock(bedrock::BedrockEventReader),
 }
 
-impl Reader {
-    pub(crate) fn new(wire: Wire) -> Reader {
+impl StreamReader {
+    pub(crate) fn new(wire: Format) -> StreamReader {
         let format = match wire {
-            Wire::OpenaiChat => Format::Chat(Default::default()),
-            Wire::OpenaiResponses => Format::Responses(Default::default()),
-            Wire::Anthropic => Format::Anthropic(Default::default()),
-            Wire::Gemini => Format::Gemini(Default::default()),
-            Wire::Bedrock => Format::Bedrock(Default::default()),
+            Format::OpenaiChat => StreamReaderFormat::Chat(Default::default()),
+            Format::OpenaiResponses => StreamReaderFormat::Responses(Default::default()),
+            Format::Anthropic => StreamReaderFormat::Anthropic(Default::default()),
+            Format::Gemini => StreamReaderFormat::Gemini(Default::default()),
+            Format::Bedrock => StreamReaderFormat::Bedrock(Default::default()),
         };
-        Reader { tape: Tape::default(), told: Told::default(), again: Again::new(wire), format }
+        StreamReader {
+            tape: JsonTape::default(),
+            emitter_state: EmitterState::default(),
+            template: FrameTemplate::new(wire),
+            format,
+        }
     }
 
     /// Reads a frame. Behind the end of the answer there is nothing to read.
     ///
     /// # Errors
     /// If it is not what the format says.
-    pub(crate) fn frame(
+    pub(crate) fn read_frame(
         &mut self,
-        frame: Frame<'_>,
-        sink: &mut dyn Sink,
+        frame: StreamFrame<'_>,
+        sink: &mut dyn EventSink,
     ) -> Result<(), StreamError> {
-        if self.told.over {
+        if self.emitter_state.ended {
             return Ok(());
         }
-        if let Some((block, words)) = self.again.words(&frame) {
-            Tell { sink, told: &mut self.told }.text(block, words);
+        if let Some((block, words)) = self.template.match_text(&frame) {
+            EventEmitter { sink, state: &mut self.emitter_state }.text(block, words);
             return Ok(());
         }
-        let mut listener = Listener { sink, data: frame.data, told: Once::Nothing };
-        let mut tell = Tell { sink: &mut listener, told: &mut self.told };
+        let mut listener =
+            FrameContentSink { sink, data: frame.data, content: FrameContent::Nothing };
+        let mut tell = EventEmitter { sink: &mut listener, state: &mut self.emitter_state };
         if frame.data.trim_ascii() == "[DONE]" {
             // Chat's own end. Servers and proxies put it behind other formats, too, where it says
             // nothing that they do not say themselves.
-            if let Format::Chat(chat) = &mut self.format {
-                chat.done(&mut tell);
+            if let StreamReaderFormat::Chat(chat) = &mut self.format {
+                chat.finish(&mut tell);
             }
             return Ok(());
         }
-        let read = read(&mut self.tape, frame, |root| {
+        let read = read_object(&mut self.tape, frame, |root| {
             let name = frame.name;
             match &mut self.format {
-                Format::Chat(chat) => chat.frame(name, root, &mut tell),
-                Format::Responses(responses) => responses.frame(name, root, &mut tell),
-                Format::Anthropic(anthropic) => anthropic.frame(name, root, &mut tell),
-                Format::Gemini(gemini) => gemini.frame(root, &mut tell),
-                Format::Bedrock(bedrock) => bedrock.frame(name, root, &mut tell),
+                StreamReaderFormat::Chat(chat) => chat.read_frame(name, root, &mut tell),
+                StreamReaderFormat::Responses(responses) => {
+                    responses.read_frame(name, root, &mut tell)
+                }
+                StreamReaderFormat::Anthropic(anthropic) => {
+                    anthropic.read_frame(name, root, &mut tell)
+                }
+                StreamReaderFormat::Gemini(gemini) => gemini.read_frame(root, &mut tell),
+                StreamReaderFormat::Bedrock(bedrock) => bedrock.read_frame(name, root, &mut tell),
             }
         });
-        self.again.learn(&frame, listener.told);
+        self.template.remember(&frame, listener.content);
         read.map_err(|trouble| StreamError::Malformed {
             at: frame.at + trouble.at() as u64,
-            what: trouble.what().to_owned(),
+            what: trouble.message().to_owned(),
         })
     }
 
     /// The bytes have ended. If the model had stopped, that was all; otherwise something is missing.
-    pub(crate) fn finish(&mut self, sink: &mut dyn Sink) {
-        if self.told.over {
+    pub(crate) fn finish(&mut self, sink: &mut dyn EventSink) {
+        if self.emitter_state.ended {
             return;
         }
-        let mut tell = Tell { sink, told: &mut self.told };
+        let mut tell = EventEmitter { sink, state: &mut self.emitter_state };
         match &mut self.format {
             // It says again and again why it stopped, so that only the end of the bytes is one.
-            Format::Gemini(gemini) => gemini.finish(&mut tell),
-            Format::Chat(_) | Format::Responses(_) | Format::Anthropic(_) | Format::Bedrock(_) => {}
+            StreamReaderFormat::Gemini(gemini) => gemini.finish(&mut tell),
+            StreamReaderFormat::Chat(_)
+            | StreamReaderFormat::Responses(_)
+            | StreamReaderFormat::Anthropic(_)
+            | StreamReaderFormat::Bedrock(_) => {}
         }
-        tell.ended();
+        tell.finish_bytes();
     }
 }
 
 /// Reads what is in a frame.
-fn read(
-    tape: &mut Tape,
-    frame: Frame<'_>,
-    each: impl FnOnce(&Object<'_, '_>) -> Scan<()>,
-) -> Scan<()> {
+fn read_object(
+    tape: &mut JsonTape,
+    frame: StreamFrame<'_>,
+    each: impl FnOnce(&JsonObject<'_, '_>) -> ScanResult<()>,
+) -> ScanResult<()> {
     tape.fill(frame.data)?;
     match tape.root(frame.data).object() {
         Some(root) => each(&root),
         None => {
             let blank = frame.data.len() - frame.data.trim_ascii_start().len();
-            Err(Trouble::new(blank, "the data of an event is not an object"))
+            Err(ScanError::new(blank, "the data of an event is not an object"))
         }
     }
 }

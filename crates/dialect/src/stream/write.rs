@@ -7,26 +7,29 @@
 //!
 //! [`Order`]: super::order::Order
 
-mod notes;
-mod pen;
+mod loss_notes;
+mod json_writer;
 mod chat;
 mod responses;
 mod anthropic;
 mod gemini;
 mod bedrock;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-use super::event::Event;
-use crate::canon::{Failure, Lost, Stop, Trouble, Usage, failures, stops, usages};
+use super::event::StreamEvent;
+use crate::model::{
+    LossKind, ProviderError, ProviderErrorKind, StopReason, TokenUsage, provider_errors,
+    stop_reasons, token_usage,
+};
 
-pub(crate) use notes::Notes;
+pub(crate) use loss_notes::LossNotes;
 
 /// What a writer has to know beforehand.
 #[derive(Clone, Debug)]
-pub(crate) struct Brief {
+pub(crate) struct StreamWriterOptions {
     /// The format that the answer comes from, where anybody knows.
-    pub(crate) from: Option<Wire>,
+    pub(crate) from: Option<Format>,
     /// Tells answers without ids apart.
     pub(crate) seed: String,
     /// Chat: the figures are told in a chunk of their own.
@@ -34,49 +37,58 @@ pub(crate) struct Brief {
 }
 
 /// Writes one answer.
-pub(crate) enum Writer {
-    Chat(chat::Chat),
-    Responses(responses::Responses),
-    Anthropic(anthropic::Anthropic),
-    Gemini(gemini::Gemini),
-    Bedrock(bedrock::Bedrock),
+pub(crate) enum StreamWriter {
+    Chat(chat::ChatStreamWriter),
+    Responses(responses::ResponsesStreamWriter),
+    Anthropic(anthropic::AnthropicStreamWriter),
+    Gemini(gemini::GeminiStreamWriter),
+    Bedrock(bedrock::BedrockStreamWriter),
 }
 
-impl Writer {
-    pub(crate) fn new(to: Wire, brief: Brief) -> Writer {
+impl StreamWriter {
+    pub(crate) fn new(to: Format, brief: StreamWriterOptions) -> StreamWriter {
         match to {
-            Wire::OpenaiChat => Writer::Chat(chat::Chat::new(brief)),
-            Wire::OpenaiResponses => Writer::Responses(responses::Responses::new(brief)),
-            Wire::Anthropic => Writer::Anthropic(anthropic::Anthropic::new(brief)),
-            Wire::Gemini => Writer::Gemini(gemini::Gemini::new(brief)),
-            Wire::Bedrock => Writer::Bedrock(bedrock::Bedrock::new(brief)),
+            Format::OpenaiChat => StreamWriter::Chat(chat::ChatStreamWriter::new(brief)),
+            Format::OpenaiResponses => {
+                StreamWriter::Responses(responses::ResponsesStreamWriter::new(brief))
+            }
+            Format::Anthropic => {
+                StreamWriter::Anthropic(anthropic::AnthropicStreamWriter::new(brief))
+            }
+            Format::Gemini => StreamWriter::Gemini(gemini::GeminiStreamWriter::new(brief)),
+            Format::Bedrock => StreamWriter::Bedrock(bedrock::BedrockStreamWriter::new(brief)),
         }
     }
 
     /// Writes what happens, and notes what cannot be written.
-    pub(crate) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    pub(crate) fn write_event(
+        &mut self,
+        event: &StreamEvent<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         match self {
-            Writer::Chat(writer) => writer.event(event, out, notes),
-            Writer::Responses(writer) => writer.event(event, out, notes),
-            Writer::Anthropic(writer) => writer.event(event, out, notes),
-            Writer::Gemini(writer) => writer.event(event, out, notes),
-            Writer::Bedrock(writer) => writer.event(event, out, notes),
+            StreamWriter::Chat(writer) => writer.write_event(event, out, notes),
+            StreamWriter::Responses(writer) => writer.write_event(event, out, notes),
+            StreamWriter::Anthropic(writer) => writer.write_event(event, out, notes),
+            StreamWriter::Gemini(writer) => writer.write_event(event, out, notes),
+            StreamWriter::Bedrock(writer) => writer.write_event(event, out, notes),
         }
     }
 
     /// All that one frame said was written: nothing waits for more of it.
-    pub(crate) fn settle(&mut self, out: &mut Vec<u8>) {
-        if let Writer::Anthropic(writer) = self {
-            writer.settle(out);
+    pub(crate) fn end_frame(&mut self, out: &mut Vec<u8>) {
+        if let StreamWriter::Anthropic(writer) = self {
+            writer.end_frame(out);
         }
     }
 
     /// How many bytes of the answer it keeps.
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         match self {
-            Writer::Responses(writer) => writer.held(),
-            Writer::Gemini(writer) => writer.held(),
-            Writer::Chat(_) | Writer::Anthropic(_) | Writer::Bedrock(_) => 0,
+            StreamWriter::Responses(writer) => writer.held_bytes(),
+            StreamWriter::Gemini(writer) => writer.held_bytes(),
+            StreamWriter::Chat(_) | StreamWriter::Anthropic(_) | StreamWriter::Bedrock(_) => 0,
         }
     }
 
@@ -84,57 +96,62 @@ impl Writer {
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         match self {
-            Writer::Chat(writer) => writer.kept(),
-            Writer::Anthropic(writer) => writer.kept(),
-            Writer::Bedrock(writer) => writer.kept(),
-            Writer::Responses(_) | Writer::Gemini(_) => self.held(),
+            StreamWriter::Chat(writer) => writer.kept(),
+            StreamWriter::Anthropic(writer) => writer.kept(),
+            StreamWriter::Bedrock(writer) => writer.kept(),
+            StreamWriter::Responses(_) | StreamWriter::Gemini(_) => self.held_bytes(),
         }
     }
 }
 
 /// What is said of an answer whose bytes ended before it did.
-fn cut() -> Failure<'static> {
+fn truncation_error() -> ProviderError<'static> {
     let message = "the stream ended before the answer did".into();
-    Failure { kind: Trouble::Server, message, code: None }
+    ProviderError { kind: ProviderErrorKind::Server, message, code: None }
 }
 
 /// The format's word for why the model stopped.
-fn stopped(wire: Wire, stop: &Stop<'_>, notes: &mut Notes) -> &'static str {
-    let word = stops::spelled(wire, stop);
-    if stops::loses(wire, stop) {
+fn stop_word(wire: Format, stop: &StopReason<'_>, notes: &mut LossNotes) -> &'static str {
+    let word = stop_reasons::stop_word(wire, stop);
+    if stop_reasons::loses_meaning(wire, stop) {
         let note = match stop {
             // Told beside the word.
-            Stop::Sequence(_) if wire == Wire::Bedrock => return word,
-            Stop::Sequence(Some(text)) => {
+            StopReason::Sequence(_) if wire == Format::Bedrock => return word,
+            StopReason::Sequence(Some(text)) => {
                 format!("the text that stopped the model, `{text}`, has no place in this format")
             }
-            Stop::Other(reason) => {
+            StopReason::Other(reason) => {
                 format!("the model stopped for `{reason}`, which is told as `{word}`")
             }
             _ => format!("why the model stopped is told as `{word}`"),
         };
-        notes.add(Lost::StopReason, &note);
+        notes.add(LossKind::StopReason, &note);
     }
     word
 }
 
 /// Adds the format's figures.
-fn figures(wire: Wire, usage: &Usage, line: &mut String, notes: &mut Notes) {
-    if let Some(figure) = usages::unsaid(wire, usage) {
-        notes.add(Lost::Usage, &format!("{figure} has no figure in this format"));
+fn write_usage(wire: Format, usage: &TokenUsage, line: &mut String, notes: &mut LossNotes) {
+    if let Some(figure) = token_usage::unsupported_figure(wire, usage) {
+        notes.add(LossKind::Usage, &format!("{figure} has no figure in this format"));
     }
-    usages::write(wire, usage, line);
+    token_usage::write(wire, usage, line);
 }
 
 /// Adds the format's body of a failure.
-fn failure(wire: Wire, failure: &Failure<'_>, line: &mut String, notes: &mut Notes) {
-    let code = failure.code.as_deref().filter(|_| failures::loses(wire, failure));
+fn write_error(
+    wire: Format,
+    failure: &ProviderError<'_>,
+    line: &mut String,
+    notes: &mut LossNotes,
+) {
+    let code = failure.code.as_deref().filter(|_| provider_errors::loses_name(wire, failure));
     if let Some(code) = code {
-        let name = failures::spelled(wire, failure);
+        let name = provider_errors::error_name(wire, failure);
         let note = format!("the failure `{code}` is called `{name}` in this format");
-        notes.add(Lost::Unknown, &note);
+        notes.add(LossKind::Unknown, &note);
     }
-    failures::write(wire, failure, line);
+    provider_errors::write(wire, failure, line);
 }
 
 /// Sentences about what several formats cannot hold.

@@ -5,13 +5,13 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes of a line.
-const MOST: usize = 64 << 20;
+const MAX_LINE: usize = 64 << 20;
 /// What is read at once.
-const READ: usize = 64 << 10;
+const READ_SIZE: usize = 64 << 10;
 
 /// What comes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Line {
+pub(super) enum AgentOutputLine {
     /// A line without its end.
     Whole(Bytes),
     /// One that was too long.
@@ -20,73 +20,79 @@ pub(super) enum Line {
 
 /// The lines of an output.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct AgentOutputReader<R> {
     from: R,
     buffer: BytesMut,
     /// So much of the buffer holds no line end.
-    looked: usize,
+    scanned: usize,
     /// The rest of a line that is too long is thrown away.
     skipping: bool,
-    most: usize,
+    max_line: usize,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(from: R) -> Lines<R> {
-        Lines::with_most(from, MOST)
+impl<R: AsyncRead + Unpin> AgentOutputReader<R> {
+    pub(super) fn new(from: R) -> AgentOutputReader<R> {
+        AgentOutputReader::with_max_line(from, MAX_LINE)
     }
 
-    fn with_most(from: R, most: usize) -> Lines<R> {
-        Lines { from, buffer: BytesMut::new(), looked: 0, skipping: false, most }
+    fn with_max_line(from: R, most: usize) -> AgentOutputReader<R> {
+        AgentOutputReader {
+            from,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            skipping: false,
+            max_line: most,
+        }
     }
 
     /// The next line; `None` at the end. May be dropped while it waits, and loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Line> {
+    pub(super) async fn next_line(&mut self) -> Option<AgentOutputLine> {
         loop {
-            if let Some(line) = self.take() {
+            if let Some(line) = self.take_buffered() {
                 return Some(line);
             }
-            self.buffer.reserve(READ);
+            self.buffer.reserve(READ_SIZE);
             match self.from.read_buf(&mut self.buffer).await {
-                Ok(0) | Err(_) => return self.rest(),
+                Ok(0) | Err(_) => return self.take_rest(),
                 Ok(_) => {}
             }
         }
     }
 
     /// A line that is in the buffer.
-    fn take(&mut self) -> Option<Line> {
-        let new = self.buffer.get(self.looked..).unwrap_or_default();
+    fn take_buffered(&mut self) -> Option<AgentOutputLine> {
+        let new = self.buffer.get(self.scanned..).unwrap_or_default();
         let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
-            if self.buffer.len() > self.most {
+            if self.buffer.len() > self.max_line {
                 self.skipping = true;
             }
             if self.skipping {
                 self.buffer = BytesMut::new();
             }
-            self.looked = self.buffer.len();
+            self.scanned = self.buffer.len();
             return None;
         };
-        let line = self.buffer.split_to(self.looked + end + 1);
-        self.looked = 0;
-        if std::mem::take(&mut self.skipping) || line.len() > self.most {
-            return Some(Line::TooLong);
+        let line = self.buffer.split_to(self.scanned + end + 1);
+        self.scanned = 0;
+        if std::mem::take(&mut self.skipping) || line.len() > self.max_line {
+            return Some(AgentOutputLine::TooLong);
         }
-        Some(Line::Whole(bare(line)))
+        Some(AgentOutputLine::Whole(trim_line_end(line)))
     }
 
     /// What stands behind the last line end.
-    fn rest(&mut self) -> Option<Line> {
+    fn take_rest(&mut self) -> Option<AgentOutputLine> {
         let rest = std::mem::take(&mut self.buffer);
-        self.looked = 0;
+        self.scanned = 0;
         match std::mem::take(&mut self.skipping) {
-            true => Some(Line::TooLong),
-            false => (!rest.is_empty()).then(|| Line::Whole(rest.freeze())),
+            true => Some(AgentOutputLine::TooLong),
+            false => (!rest.is_empty()).then(|| AgentOutputLine::Whole(rest.freeze())),
         }
     }
 }
 
 /// A line without its end, as both kinds of systems write it.
-fn bare(mut line: BytesMut) -> Bytes {
+fn trim_line_end(mut line: BytesMut) -> Bytes {
     line.truncate(line.len() - 1);
     if line.last() == Some(&b'\r') {
         line.truncate(line.len() - 1);
@@ -99,15 +105,15 @@ mod tests {
     use super::*;
 
     async fn lines(text: &[u8], most: usize) -> Vec<String> {
-        let mut lines = Lines::with_most(text, most);
+        let mut lines = AgentOutputReader::with_max_line(text, most);
         let mut all = Vec::new();
-        while let Some(line) = lines.next().await {
+        while let Some(line) = lines.next_line().await {
             all.push(match line {
-                Line::Whole(line) => String::from_utf8_lossy(&line).into_owned(),
-                Line::TooLong => "(too long)".to_owned(),
+                AgentOutputLine::Whole(line) => String::from_utf8_lossy(&line).into_owned(),
+                AgentOutputLine::TooLong => "(too long)".to_owned(),
             });
         }
-        assert!(lines.buffer.capacity() <= most + 4 * READ);
+        assert!(lines.buffer.capacity() <= most + 4 * READ_SIZE);
         all
     }
 
@@ -128,8 +134,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_without_end_takes_no_memory() {
-        let mut long = vec![b'x'; 10 * READ];
+        let mut long = vec![b'x'; 10 * READ_SIZE];
         long.extend_from_slice(b"\nnext\n");
-        assert_eq!(lines(&long, READ).await, ["(too long)", "next"]);
+        assert_eq!(lines(&long, READ_SIZE).await, ["(too long)", "next"]);
     }
 }

@@ -6,331 +6,357 @@ mod reply;
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_agent::{Heard, Input, Order, Output, Phase, Protocol, Talk};
+use foxwedge_agent::{
+    AgentBridge, AgentCommand, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
+};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
 };
 
 use super::{
-    handle::{Asking, Command, Handle},
-    lines::Line,
-    process::{Process, Told},
+    handle::{AgentHandle, AgentRequest, LiveAgentCommand},
+    lines::AgentOutputLine,
+    process::{AgentProcess, ProcessEvent},
 };
-use crate::{Fault, config, record::Side};
-use reply::{Reply, Watched, watch};
+use crate::{ApiError, config, record::SideChannel};
+use reply::{AgentReplySender, ReplySendResult, send_next};
 
 /// How often a client is told that somebody is still at work.
-const PING: Duration = Duration::from_secs(15);
+const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// A silence that may mean something while a client waits.
-const QUIET: Duration = Duration::from_secs(60);
+const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A live agent.
-pub(super) struct Live {
-    pub(super) handle: Arc<Handle>,
-    pub(super) agent: Arc<config::Agent>,
+pub(super) struct LiveAgent {
+    pub(super) handle: Arc<AgentHandle>,
+    pub(super) agent: Arc<config::AgentConfig>,
     /// How long calls may stay unanswered.
-    pub(super) call: Duration,
-    pub(super) process: Process,
-    pub(super) protocol: Box<dyn Protocol>,
-    pub(super) talk: Talk,
-    pub(super) commands: mpsc::Receiver<Command>,
-    state: State,
+    pub(super) call_timeout: Duration,
+    pub(super) process: AgentProcess,
+    pub(super) protocol: Box<dyn AgentProtocol>,
+    pub(super) bridge: AgentBridge,
+    pub(super) commands: mpsc::Receiver<LiveAgentCommand>,
+    state: LiveAgentState,
 }
 
 /// What changes as it goes.
-struct State {
-    reply: Option<Reply>,
-    side: Option<Side>,
+struct LiveAgentState {
+    reply: Option<AgentReplySender>,
+    side: Option<SideChannel>,
     /// When it has to be ready; `None` if it is.
     ready_by: Option<Instant>,
     /// When it gave a sign of life.
-    heard: Instant,
+    last_output: Instant,
     /// When it said something that means something, and whether the silence behind it was told.
-    spoke: Instant,
-    quiet: bool,
+    last_event: Instant,
+    silence_reported: bool,
     /// When its client has heard the end of a reply: calls wait from then on.
-    handed: Instant,
+    reply_delivered: Instant,
     /// It is of no use any more.
-    over: bool,
+    finished: bool,
 }
 
 /// What happens next.
-enum Next {
-    Command(Option<Command>),
-    Reply(Watched),
-    Told(Told),
-    Time,
+enum LiveAgentEvent {
+    Command(Option<LiveAgentCommand>),
+    Reply(ReplySendResult),
+    Process(ProcessEvent),
+    Timer,
 }
 
-impl Live {
+impl LiveAgent {
     pub(super) fn new(
-        handle: Arc<Handle>,
-        agent: Arc<config::Agent>,
+        handle: Arc<AgentHandle>,
+        agent: Arc<config::AgentConfig>,
         call: Duration,
-        process: Process,
-        protocol: Box<dyn Protocol>,
-        talk: Talk,
-        commands: mpsc::Receiver<Command>,
-    ) -> Live {
+        process: AgentProcess,
+        protocol: Box<dyn AgentProtocol>,
+        talk: AgentBridge,
+        commands: mpsc::Receiver<LiveAgentCommand>,
+    ) -> LiveAgent {
         let now = Instant::now();
         let ready_by = now.checked_add(agent.start);
-        let state = State {
+        let state = LiveAgentState {
             reply: None,
             side: None,
             ready_by,
-            heard: now,
-            spoke: now,
-            quiet: false,
-            handed: now,
-            over: false,
+            last_output: now,
+            last_event: now,
+            silence_reported: false,
+            reply_delivered: now,
+            finished: false,
         };
-        Live { handle, agent, call, process, protocol, talk, commands, state }
+        LiveAgent {
+            handle,
+            agent,
+            call_timeout: call,
+            process,
+            protocol,
+            bridge: talk,
+            commands,
+            state,
+        }
     }
 
     /// Lives until nobody needs it, or it is gone. The first to ask is the one it was made for.
-    pub(super) async fn run(mut self, first: Asking) -> Leaving {
+    pub(super) async fn run(mut self, first: AgentRequest) -> StoppingAgent {
         let begin = self.protocol.begin();
-        self.tell(begin);
-        self.request(first);
-        while !self.state.over {
-            let wake = self.wake();
-            let full = self.state.reply.as_ref().is_some_and(Reply::is_full);
+        self.write_lines(begin);
+        self.start_request(first);
+        while !self.state.finished {
+            let wake = self.next_deadline();
+            let full = self.state.reply.as_ref().is_some_and(AgentReplySender::is_full);
             let (reply, commands, process) =
                 (&mut self.state.reply, &mut self.commands, &mut self.process);
             let next = tokio::select! {
                 biased;
                 // A client that is gone is heard of before the next one asks.
-                watched = watch(reply) => Next::Reply(watched),
-                command = commands.recv() => Next::Command(command),
-                told = process.next(), if !full => Next::Told(told),
-                () = sleep_until(wake) => Next::Time,
+                watched = send_next(reply) => LiveAgentEvent::Reply(watched),
+                command = commands.recv() => LiveAgentEvent::Command(command),
+                told = process.next_event(), if !full => LiveAgentEvent::Process(told),
+                () = sleep_until(wake) => LiveAgentEvent::Timer,
             };
-            self.take(next);
+            self.handle_event(next);
         }
-        self.handle.leave();
-        Leaving { process: self.process, reply: self.state.reply }
+        self.handle.mark_leaving();
+        StoppingAgent { process: self.process, reply: self.state.reply }
     }
 
-    fn take(&mut self, next: Next) {
+    fn handle_event(&mut self, next: LiveAgentEvent) {
         match next {
-            Next::Reply(Watched::Sent) => {}
-            Next::Reply(Watched::Over) => {
+            LiveAgentEvent::Reply(ReplySendResult::Sent) => {}
+            LiveAgentEvent::Reply(ReplySendResult::Finished) => {
                 self.state.reply = None;
-                self.state.handed = Instant::now();
+                self.state.reply_delivered = Instant::now();
             }
-            Next::Reply(Watched::Gone) => {
+            LiveAgentEvent::Reply(ReplySendResult::ClientGone) => {
                 let reply = self.state.reply.take();
-                self.state.handed = Instant::now();
+                self.state.reply_delivered = Instant::now();
                 if reply.is_some_and(|reply| !reply.has_ended()) {
-                    self.step(Input::Stop);
+                    self.step(BridgeInput::Stop);
                 }
             }
-            Next::Command(Some(Command::Check { tail, done })) => {
-                let check = self.talk.check(&tail);
+            LiveAgentEvent::Command(Some(LiveAgentCommand::Check { tail, done })) => {
+                let check = self.bridge.check(&tail);
                 if check.fault.is_none() {
                     // Its answers are on their way: they are in time.
-                    self.state.handed = Instant::now();
+                    self.state.reply_delivered = Instant::now();
                 }
                 // Whoever does not wait for it does not need it.
                 let _ = done.send((check, tail));
             }
-            Next::Command(Some(Command::Request(asking))) => self.request(*asking),
-            Next::Command(Some(Command::Decide { ticket, decision, done })) => {
-                let asked = self.talk.asked().iter().any(|ask| ask.ticket == ticket);
+            LiveAgentEvent::Command(Some(LiveAgentCommand::Request(asking))) => {
+                self.start_request(*asking)
+            }
+            LiveAgentEvent::Command(Some(LiveAgentCommand::Decide { ticket, decision, done })) => {
+                let asked =
+                    self.bridge.permission_requests().iter().any(|ask| ask.ticket == ticket);
                 if asked {
-                    self.step(Input::Decided { ticket, decision });
+                    self.step(BridgeInput::Decided { ticket, decision });
                 }
                 // Whoever does not wait for it does not need it.
                 let _ = done.send(asked);
             }
-            Next::Command(Some(Command::End) | None) => self.leave(),
-            Next::Told(Told::Line(line)) => self.line(line),
-            Next::Told(Told::Gone(words)) => self.died(words),
-            Next::Time => self.late(),
+            LiveAgentEvent::Command(Some(LiveAgentCommand::End) | None) => self.stop(),
+            LiveAgentEvent::Process(ProcessEvent::Line(line)) => self.handle_line(line),
+            LiveAgentEvent::Process(ProcessEvent::Exited(words)) => self.handle_exit(words),
+            LiveAgentEvent::Timer => self.check_deadlines(),
         }
         if self.handle.is_leaving() {
-            self.leave();
+            self.stop();
         }
     }
 
     /// Nobody needs it any more.
-    fn leave(&mut self) {
-        if !self.state.over {
-            self.step(Input::Stop);
-            self.state.over = true;
+    fn stop(&mut self) {
+        if !self.state.finished {
+            self.step(BridgeInput::Stop);
+            self.state.finished = true;
         }
     }
 
-    fn request(&mut self, asking: Asking) {
-        let Asking { tail, pieces, run, side } = asking;
-        self.state.reply = Some(Reply::new(pieces));
+    fn start_request(&mut self, asking: AgentRequest) {
+        let AgentRequest { tail, chunks: pieces, run, side } = asking;
+        self.state.reply = Some(AgentReplySender::new(pieces));
         self.state.side = side;
-        self.state.heard = Instant::now();
-        (self.state.spoke, self.state.quiet) = (self.state.heard, false);
-        self.handle.shown().run = Some(run);
-        self.step(Input::Request(tail));
+        self.state.last_output = Instant::now();
+        (self.state.last_event, self.state.silence_reported) = (self.state.last_output, false);
+        self.handle.status().run = Some(run);
+        self.step(BridgeInput::Request(tail));
     }
 
-    fn line(&mut self, line: Line) {
-        self.state.heard = Instant::now();
+    fn handle_line(&mut self, line: AgentOutputLine) {
+        self.state.last_output = Instant::now();
         let (heard, back) = match line {
-            Line::Whole(line) => self.protocol.line(&line),
-            Line::TooLong => (vec![Heard::Noise], Vec::new()),
+            AgentOutputLine::Whole(line) => self.protocol.read_line(&line),
+            AgentOutputLine::TooLong => (vec![AgentEvent::Unreadable], Vec::new()),
         };
-        self.tell(back);
-        self.hear(heard);
+        self.write_lines(back);
+        self.apply_agent_events(heard);
     }
 
-    fn hear(&mut self, heard: Vec<Heard>) {
+    fn apply_agent_events(&mut self, heard: Vec<AgentEvent>) {
         for heard in heard {
             match heard {
-                Heard::Noise => continue,
-                Heard::Ready => self.state.ready_by = None,
-                Heard::Said(_)
-                | Heard::Wants { .. }
-                | Heard::Withdrawn { .. }
-                | Heard::Closed { .. }
-                | Heard::Asks(_)
-                | Heard::Ended { .. }
-                | Heard::Idle => {}
+                AgentEvent::Unreadable => continue,
+                AgentEvent::Ready => self.state.ready_by = None,
+                AgentEvent::StreamEvent(_)
+                | AgentEvent::ToolResultWanted { .. }
+                | AgentEvent::Withdrawn { .. }
+                | AgentEvent::CallClosed { .. }
+                | AgentEvent::PermissionRequested(_)
+                | AgentEvent::TurnEnded { .. }
+                | AgentEvent::Idle => {}
             }
-            (self.state.spoke, self.state.quiet) = (Instant::now(), false);
-            self.step(Input::Heard(heard));
+            (self.state.last_event, self.state.silence_reported) = (Instant::now(), false);
+            self.step(BridgeInput::AgentEvent(heard));
         }
     }
 
-    fn died(&mut self, words: String) {
-        self.step(Input::Died(words));
-        self.state.over = true;
+    fn handle_exit(&mut self, words: String) {
+        self.step(BridgeInput::Died(words));
+        self.state.finished = true;
     }
 
     /// Something took too long.
-    fn late(&mut self) {
+    fn check_deadlines(&mut self) {
         let now = Instant::now();
         if self.state.ready_by.is_some_and(|by| by <= now) {
             let words = format!("it was not ready in time ({:?})", self.agent.start);
-            return self.died(self.with_words(words));
+            return self.handle_exit(self.with_stderr_tail(words));
         }
         match &mut self.state.reply {
             Some(reply) if !reply.has_ended() => {
-                if after(self.state.heard, self.agent.turn) <= now {
+                if deadline_after(self.state.last_output, self.agent.turn) <= now {
                     let words = format!("it gave no sign of life for {:?}", self.agent.turn);
-                    return self.died(self.with_words(words));
+                    return self.handle_exit(self.with_stderr_tail(words));
                 }
-                if after(reply.last(), PING) <= now {
-                    reply.ping();
+                if deadline_after(reply.last_sent(), PING_INTERVAL) <= now {
+                    reply.push_ping();
                 }
-                if !self.state.quiet && after(self.state.spoke, QUIET) <= now {
-                    self.state.quiet = true;
-                    let heard = self.protocol.quiet();
-                    self.hear(heard);
+                if !self.state.silence_reported
+                    && deadline_after(self.state.last_event, SILENCE_LIMIT) <= now
+                {
+                    self.state.silence_reported = true;
+                    let heard = self.protocol.on_silence();
+                    self.apply_agent_events(heard);
                 }
             }
             Some(_) | None => {
-                if self.calls_due().is_some_and(|due| due <= now) {
-                    self.handle.shown().unheard = true;
-                    return self.step(Input::TimedOut);
+                if self.call_deadline().is_some_and(|due| due <= now) {
+                    self.handle.status().undelivered = true;
+                    return self.step(BridgeInput::TimedOut);
                 }
-                if self.rests_until() <= now {
-                    self.leave();
+                if self.idle_deadline() <= now {
+                    self.stop();
                 }
             }
         }
     }
 
     /// When calls have waited for too long: since their client has heard of them.
-    fn calls_due(&self) -> Option<Instant> {
-        let waits = self.state.reply.is_none() && self.handle.is_waiting();
-        waits.then(|| after(self.state.handed, self.call))
+    fn call_deadline(&self) -> Option<Instant> {
+        let waits = self.state.reply.is_none() && self.handle.has_open_calls();
+        waits.then(|| deadline_after(self.state.reply_delivered, self.call_timeout))
     }
 
-    fn with_words(&self, words: String) -> String {
-        match self.process.words() {
+    fn with_stderr_tail(&self, words: String) -> String {
+        match self.process.stderr_tail() {
             said if said.is_empty() => words,
             said => format!("{words}: {said}"),
         }
     }
 
     /// When somebody has to look at the time.
-    fn wake(&self) -> Instant {
+    fn next_deadline(&self) -> Instant {
         let next = match &self.state.reply {
             Some(reply) if !reply.has_ended() => {
-                let next = after(self.state.heard, self.agent.turn).min(after(reply.last(), PING));
-                if self.state.quiet { next } else { next.min(after(self.state.spoke, QUIET)) }
+                let next = deadline_after(self.state.last_output, self.agent.turn)
+                    .min(deadline_after(reply.last_sent(), PING_INTERVAL));
+                if self.state.silence_reported {
+                    next
+                } else {
+                    next.min(deadline_after(self.state.last_event, SILENCE_LIMIT))
+                }
             }
             Some(_) | None => {
-                let rest = self.rests_until();
-                self.calls_due().map_or(rest, |due| due.min(rest))
+                let rest = self.idle_deadline();
+                self.call_deadline().map_or(rest, |due| due.min(rest))
             }
         };
         self.state.ready_by.map_or(next, |by| by.min(next))
     }
 
     /// When it has had nothing to do for too long. Calls may be waited for as long as any other.
-    fn rests_until(&self) -> Instant {
-        let shown = self.handle.shown();
+    fn idle_deadline(&self) -> Instant {
+        let shown = self.handle.status();
         let long = match shown.phase {
-            Phase::Waiting => self.agent.idle.max(self.call),
-            Phase::Idle | Phase::Alone | Phase::Replying | Phase::Dead => self.agent.idle,
+            BridgePhase::Waiting => self.agent.idle.max(self.call_timeout),
+            BridgePhase::Idle
+            | BridgePhase::Unattended
+            | BridgePhase::Replying
+            | BridgePhase::Dead => self.agent.idle,
         };
-        after(shown.since.max(self.state.heard), long)
+        deadline_after(shown.since.max(self.state.last_output), long)
     }
 
-    fn step(&mut self, input: Input) {
-        let outputs = self.talk.step(input);
-        self.act(outputs);
-        self.show();
+    fn step(&mut self, input: BridgeInput) {
+        let outputs = self.bridge.step(input);
+        self.apply_outputs(outputs);
+        self.publish_status();
     }
 
-    fn act(&mut self, outputs: Vec<Output>) {
+    fn apply_outputs(&mut self, outputs: Vec<BridgeOutput>) {
         for output in outputs {
             match output {
-                Output::Order(order) => {
+                BridgeOutput::Command(order) => {
                     match &order {
                         // What it was told before is behind it, unless its client knows nothing of it.
-                        Order::Prompt(_) | Order::Answer { .. } => self.handle.told_more(),
-                        Order::Decide { .. } | Order::Interrupt => {}
+                        AgentCommand::Prompt(_) | AgentCommand::ToolResult { .. } => {
+                            self.handle.record_input()
+                        }
+                        AgentCommand::Decide { .. } | AgentCommand::Interrupt => {}
                     }
-                    let lines = self.protocol.order(order);
-                    self.tell(lines);
+                    let lines = self.protocol.encode_command(order);
+                    self.write_lines(lines);
                 }
-                Output::Say(event) => {
+                BridgeOutput::StreamEvent(event) => {
                     if let Some(reply) = &mut self.state.reply {
-                        reply.say(&event);
+                        reply.push_event(&event);
                     }
                 }
-                Output::End => {
+                BridgeOutput::End => {
                     if let Some(reply) = &mut self.state.reply {
-                        reply.end();
+                        reply.finish();
                     }
                 }
-                Output::Fail(fault) => self.fail(super::fault(fault)),
-                Output::Note(note) => {
+                BridgeOutput::Fail(fault) => self.fail_reply(super::to_api_error(fault)),
+                BridgeOutput::Note(note) => {
                     if let Some(side) = &mut self.state.side {
-                        side.note(note);
+                        side.record_note(note);
                     }
                 }
-                Output::Kill => self.state.over = true,
+                BridgeOutput::Kill => self.state.finished = true,
             }
         }
     }
 
-    fn fail(&mut self, fault: Fault) {
+    fn fail_reply(&mut self, fault: ApiError) {
         if let Some(reply) = &mut self.state.reply {
             reply.fail(fault);
         }
     }
 
-    fn tell(&mut self, lines: Vec<String>) {
+    fn write_lines(&mut self, lines: Vec<String>) {
         for line in lines {
-            if self.process.tell(line).is_err() && !self.state.over {
-                self.state.over = true;
+            if self.process.write_line(line).is_err() && !self.state.finished {
+                self.state.finished = true;
                 let words = "it does not read what it is told".to_owned();
-                let outputs = self.talk.step(Input::Died(words));
+                let outputs = self.bridge.step(BridgeInput::Died(words));
                 for output in outputs {
-                    if let Output::Fail(fault) = output {
-                        self.fail(super::fault(fault));
+                    if let BridgeOutput::Fail(fault) = output {
+                        self.fail_reply(super::to_api_error(fault));
                     }
                 }
             }
@@ -338,32 +364,32 @@ impl Live {
     }
 
     /// What others see of it. Before the client hears of it: the answers may come at once.
-    fn show(&self) {
-        let mut shown = self.handle.shown();
-        let phase = self.talk.phase();
+    fn publish_status(&self) {
+        let mut shown = self.handle.status();
+        let phase = self.bridge.phase();
         if shown.phase != phase {
             shown.phase = phase;
             shown.since = Instant::now();
         }
-        shown.open.clear();
-        shown.open.extend(self.talk.open().into_iter().map(|call| call.id.clone()));
-        shown.asked.clear();
-        shown.asked.extend(self.talk.asked().into_iter().cloned());
+        shown.open_calls.clear();
+        shown.open_calls.extend(self.bridge.open_calls().into_iter().map(|call| call.id.clone()));
+        shown.questions.clear();
+        shown.questions.extend(self.bridge.permission_requests().into_iter().cloned());
     }
 }
 
 /// What is left of an agent that nobody can ask any more.
-pub(super) struct Leaving {
-    process: Process,
-    reply: Option<Reply>,
+pub(super) struct StoppingAgent {
+    process: AgentProcess,
+    reply: Option<AgentReplySender>,
 }
 
-impl Leaving {
+impl StoppingAgent {
     /// Ends the process, and tells the client the rest.
     pub(super) async fn end(self) {
         let rest = async {
             if let Some(reply) = self.reply {
-                reply.flush().await;
+                reply.send_rest().await;
             }
         };
         tokio::join!(self.process.end(), rest);
@@ -371,7 +397,7 @@ impl Leaving {
 }
 
 /// A moment so much later; some settings mean forever.
-fn after(since: Instant, long: Duration) -> Instant {
+fn deadline_after(since: Instant, long: Duration) -> Instant {
     const FOREVER: Duration = Duration::from_secs(365 * 86_400);
     since.checked_add(long).unwrap_or_else(|| since + FOREVER)
 }

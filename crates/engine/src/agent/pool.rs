@@ -1,15 +1,15 @@
 //! All live agents: found by their session or by a call that waits, at most so many, and all of
 //! them ended at the end.
 
-mod birth;
+mod spawn;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use foxwedge_agent::{Decision, Phase};
-use foxwedge_dialect::canon::Renamed;
+use foxwedge_agent::{BridgePhase, PermissionDecision};
+use foxwedge_dialect::model::IdentifierReplacement;
 use serde_json::Value;
 use tokio::{
     sync::mpsc,
@@ -18,47 +18,47 @@ use tokio::{
 };
 
 use super::{
-    handle::{Asking, Command, Handle, Question},
-    litter,
+    cleanup,
+    handle::{AgentHandle, AgentQuestion, AgentRequest, LiveAgentCommand},
 };
-use crate::{Fault, Kind, config};
+use crate::{ApiError, ApiErrorKind, config};
 
 /// Commands that may wait.
-const COMMANDS: usize = 16;
+const COMMAND_QUEUE: usize = 16;
 /// How long one that has to make room may take.
-const ROOM: Duration = Duration::from_secs(10);
+const EVICTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last of them may take to end.
-const LAST: Duration = Duration::from_secs(15);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
 /// One that has waited so long for answers may have to make room; its conversation goes on from
 /// what the client says.
-const WAITED: Duration = Duration::from_secs(30);
+const EVICTABLE_AFTER: Duration = Duration::from_secs(30);
 
 /// All live agents. A copy is the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Pool(Arc<Shared>);
+pub(crate) struct AgentPool(Arc<AgentPoolShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct AgentPoolShared {
     /// How long calls may stay unanswered.
-    call: Duration,
-    state: Mutex<State>,
+    call_timeout: Duration,
+    state: Mutex<AgentPoolState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    handles: Vec<Arc<Handle>>,
+struct AgentPoolState {
+    handles: Vec<Arc<AgentHandle>>,
     tasks: Vec<JoinHandle<()>>,
     closed: bool,
 }
 
 /// A place for an agent that is about to be started. Dropped before that, it is free again.
-pub(crate) struct Seat {
-    handle: Arc<Handle>,
-    commands: mpsc::Receiver<Command>,
-    leaves: Leaves,
+pub(crate) struct AgentSlot {
+    handle: Arc<AgentHandle>,
+    commands: mpsc::Receiver<LiveAgentCommand>,
+    guard: AgentSlotGuard,
 }
 
-impl Seat {
+impl AgentSlot {
     /// The tools and instructions it was kept for.
     pub(crate) fn setup(&self) -> u128 {
         self.handle.setup
@@ -66,7 +66,7 @@ impl Seat {
 }
 
 /// Whose place it is.
-pub(crate) struct SeatOwner {
+pub(crate) struct AgentSlotOwner {
     /// The upstream it belongs to.
     pub(crate) upstream: Arc<str>,
     /// Whose it is.
@@ -76,24 +76,24 @@ pub(crate) struct SeatOwner {
     /// The same for the same tools and instructions.
     pub(crate) setup: u128,
     /// Names of tools that it knows under another name.
-    pub(crate) names: Vec<Renamed>,
+    pub(crate) names: Vec<IdentifierReplacement>,
 }
 
 /// A conversation that needs an agent.
-pub(crate) struct Birth {
+pub(crate) struct AgentStartRequest {
     /// How it is started.
-    pub(crate) agent: Arc<config::Agent>,
+    pub(crate) agent: Arc<config::AgentConfig>,
     /// A sound request in Anthropic's format.
     pub(crate) body: Value,
     /// The model to ask for.
     pub(crate) model: Option<String>,
     /// Who asks. What is new is all of the body.
-    pub(crate) asking: Asking,
+    pub(crate) asking: AgentRequest,
 }
 
 /// How many there are, and what they wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct AgentCounts {
     /// Processes.
     pub processes: usize,
     /// Those that wait for answers of their clients.
@@ -104,39 +104,40 @@ pub struct Counts {
     pub questions: usize,
 }
 
-impl Pool {
+impl AgentPool {
     /// Nobody yet. Calls may stay unanswered for so long.
-    pub(crate) fn new(call: Duration) -> Pool {
-        Pool(Arc::new(Shared { call, state: Mutex::default() }))
+    pub(crate) fn new(call: Duration) -> AgentPool {
+        AgentPool(Arc::new(AgentPoolShared { call_timeout: call, state: Mutex::default() }))
     }
 
     /// Removes what agents of before left that were ended without a word.
     pub(crate) async fn sweep(&self) {
         // What cannot be removed now is looked at the next time.
-        let _ = spawn_blocking(litter::sweep).await;
+        let _ = spawn_blocking(cleanup::remove_abandoned).await;
     }
 
     /// The agent of an owner that waits for one of these answers, and has seen so many messages. Ids
     /// may come twice: the one of the session that the client names goes first, then the one whose
     /// conversation it is; one whose it cannot be is none.
-    pub(crate) fn wanting(
+    pub(crate) fn find_waiting(
         &self,
         owner: &str,
         answers: &[Arc<str>],
         chain: &[u128],
         named: Option<&str>,
-        can_be: impl Fn(&Handle, usize) -> bool,
-    ) -> Option<Arc<Handle>> {
+        can_be: impl Fn(&AgentHandle, usize) -> bool,
+    ) -> Option<Arc<AgentHandle>> {
         if answers.is_empty() {
             return None;
         }
         let state = self.lock();
-        let of_owner = state.found().filter(|handle| *handle.owner == *owner);
-        let wants = of_owner.filter(|handle| handle.wants(answers.iter().map(|answer| &**answer)));
+        let of_owner = state.active().filter(|handle| *handle.owner == *owner);
+        let wants =
+            of_owner.filter(|handle| handle.awaits_any(answers.iter().map(|answer| &**answer)));
         let fits = wants.filter_map(|handle| {
-            let seen = handle.seen(chain);
+            let seen = handle.known_messages(chain);
             let can = seen.is_none_or(|seen| can_be(handle, seen));
-            can.then(|| ((named == Some(&*handle.session), seen, handle.heard()), handle))
+            can.then(|| ((named == Some(&*handle.session), seen, handle.result_count()), handle))
         });
         // Of those that are alike, the one that waits longest.
         let best = fits.reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -144,33 +145,38 @@ impl Pool {
     }
 
     /// The agent of a session.
-    pub(crate) fn of(&self, session: &str) -> Option<Arc<Handle>> {
-        self.lock().found().find(|handle| *handle.session == *session).cloned()
+    pub(crate) fn find_by_session(&self, session: &str) -> Option<Arc<AgentHandle>> {
+        self.lock().active().find(|handle| *handle.session == *session).cloned()
     }
 
     /// The agent that works on a run.
-    fn of_run(&self, run: &str) -> Option<Arc<Handle>> {
-        let works = |handle: &&Arc<Handle>| handle.shown().run.as_deref() == Some(run);
-        self.lock().found().find(works).cloned()
+    fn find_by_run(&self, run: &str) -> Option<Arc<AgentHandle>> {
+        let works = |handle: &&Arc<AgentHandle>| handle.status().run.as_deref() == Some(run);
+        self.lock().active().find(works).cloned()
     }
 
     /// Questions about a run that wait for a person; `None` if nobody works on it here.
-    pub(crate) fn questions(&self, run: &str) -> Option<Vec<Question>> {
-        self.of_run(run).map(|handle| handle.questions())
+    pub(crate) fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
+        self.find_by_run(run).map(|handle| handle.questions())
     }
 
     /// A person decides about a run; whether there was such a question.
-    pub(crate) async fn decide(&self, run: &str, ticket: String, decision: Decision) -> bool {
-        match self.of_run(run) {
+    pub(crate) async fn decide(
+        &self,
+        run: &str,
+        ticket: String,
+        decision: PermissionDecision,
+    ) -> bool {
+        match self.find_by_run(run) {
             Some(handle) => handle.decide(ticket, decision).await,
             None => false,
         }
     }
 
     /// Somebody stopped a run: its agent is not needed any more.
-    pub(crate) fn end(&self, run: &str) {
-        if let Some(handle) = self.of_run(run) {
-            handle.end();
+    pub(crate) fn stop_run(&self, run: &str) {
+        if let Some(handle) = self.find_by_run(run) {
+            handle.stop();
         }
     }
 
@@ -179,15 +185,19 @@ impl Pool {
     ///
     /// # Errors
     /// If there are as many as there may be, and all of them are needed.
-    pub(crate) async fn reserve(&self, of: SeatOwner, most: usize) -> Result<Seat, Fault> {
-        let SeatOwner { upstream, owner, session, setup, names } = of;
-        let (sender, commands) = mpsc::channel(COMMANDS);
-        let handle = Arc::new(Handle::new(session, owner, upstream, setup, names, sender));
-        let late = Instant::now() + ROOM;
+    pub(crate) async fn reserve(
+        &self,
+        of: AgentSlotOwner,
+        most: usize,
+    ) -> Result<AgentSlot, ApiError> {
+        let AgentSlotOwner { upstream, owner, session, setup, names } = of;
+        let (sender, commands) = mpsc::channel(COMMAND_QUEUE);
+        let handle = Arc::new(AgentHandle::new(session, owner, upstream, setup, names, sender));
+        let late = Instant::now() + EVICTION_TIMEOUT;
         loop {
             let before = {
                 let mut state = self.lock();
-                match state.room(&handle, most)? {
+                match state.choose_eviction(&handle, most)? {
                     Some(before) => before,
                     None => {
                         state.handles.push(handle.clone());
@@ -195,13 +205,13 @@ impl Pool {
                     }
                 }
             };
-            before.end();
-            if timeout_at(late, before.wait()).await.is_err() {
-                return Err(busy());
+            before.stop();
+            if timeout_at(late, before.wait_for_exit()).await.is_err() {
+                return Err(busy_error());
             }
         }
-        let leaves = Leaves { pool: self.clone(), handle: handle.clone() };
-        Ok(Seat { handle, commands, leaves })
+        let leaves = AgentSlotGuard { pool: self.clone(), handle: handle.clone() };
+        Ok(AgentSlot { handle, commands, guard: leaves })
     }
 
     /// Starts an agent for a conversation, which replies to whoever asks. One that the session had
@@ -209,27 +219,31 @@ impl Pool {
     ///
     /// # Errors
     /// If the gateway is about to stop.
-    pub(crate) fn start(&self, seat: Seat, birth: Birth) -> Result<Arc<Handle>, Fault> {
-        let Seat { handle, commands, leaves } = seat;
+    pub(crate) fn start(
+        &self,
+        seat: AgentSlot,
+        birth: AgentStartRequest,
+    ) -> Result<Arc<AgentHandle>, ApiError> {
+        let AgentSlot { handle, commands, guard: leaves } = seat;
         let mut state = self.lock();
         if state.closed {
             // The seat is given back behind the lock.
             drop(state);
-            return Err(draining());
+            return Err(draining_error());
         }
-        for before in state.found().filter(|one| one.session == handle.session) {
+        for before in state.active().filter(|one| one.session == handle.session) {
             if !Arc::ptr_eq(before, &handle) {
-                before.end();
+                before.stop();
             }
         }
-        handle.shown().run = Some(birth.asking.run.clone());
-        let (call, born) = (self.0.call, handle.clone());
+        handle.status().run = Some(birth.asking.run.clone());
+        let (call, born) = (self.0.call_timeout, handle.clone());
         state.tasks.retain(|task| !task.is_finished());
         state.tasks.push(tokio::spawn(async move {
             // Also if something panics: nobody may wait for it in vain.
             let _leaves = leaves;
-            let leaving = birth::live(&born, birth, commands, call).await;
-            born.leave();
+            let leaving = spawn::run_agent(&born, birth, commands, call).await;
+            born.mark_leaving();
             if let Some(leaving) = leaving {
                 leaving.end().await;
             }
@@ -238,14 +252,14 @@ impl Pool {
     }
 
     /// How many there are.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> AgentCounts {
         let state = self.lock();
-        let mut counts = Counts { processes: state.handles.len(), ..Counts::default() };
-        for handle in state.found() {
-            let shown = handle.shown();
-            counts.waiting += usize::from(shown.phase == Phase::Waiting);
-            counts.calls += shown.open.len();
-            counts.questions += shown.asked.len();
+        let mut counts = AgentCounts { processes: state.handles.len(), ..AgentCounts::default() };
+        for handle in state.active() {
+            let shown = handle.status();
+            counts.waiting += usize::from(shown.phase == BridgePhase::Waiting);
+            counts.calls += shown.open_calls.len();
+            counts.questions += shown.questions.len();
         }
         counts
     }
@@ -257,7 +271,7 @@ impl Pool {
             state.closed = true;
             (std::mem::take(&mut state.handles), std::mem::take(&mut state.tasks))
         };
-        handles.iter().for_each(|handle| handle.end());
+        handles.iter().for_each(|handle| handle.stop());
         let aborts: Vec<_> = tasks.iter().map(JoinHandle::abort_handle).collect();
         let all = async {
             for task in tasks {
@@ -265,27 +279,31 @@ impl Pool {
                 let _ = task.await;
             }
         };
-        if timeout(LAST, all).await.is_err() {
+        if timeout(DRAIN_TIMEOUT, all).await.is_err() {
             aborts.iter().for_each(tokio::task::AbortHandle::abort);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AgentPoolState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl AgentPoolState {
     /// Those that may be found.
-    fn found(&self) -> impl Iterator<Item = &Arc<Handle>> {
+    fn active(&self) -> impl Iterator<Item = &Arc<AgentHandle>> {
         self.handles.iter().filter(|handle| !handle.is_leaving())
     }
 
     /// Whether there is room for one more. If not, who has to be gone first: one that leaves
     /// already, one of the same session, or one that has nothing to do.
-    fn room(&self, new: &Handle, most: usize) -> Result<Option<Arc<Handle>>, Fault> {
+    fn choose_eviction(
+        &self,
+        new: &AgentHandle,
+        most: usize,
+    ) -> Result<Option<Arc<AgentHandle>>, ApiError> {
         if self.closed {
-            return Err(draining());
+            return Err(draining_error());
         }
         let of_it = self.handles.iter().filter(|handle| handle.upstream == new.upstream);
         if of_it.clone().count() < most {
@@ -293,43 +311,49 @@ impl State {
         }
         let now = Instant::now();
         let idle = of_it.filter_map(|handle| {
-            let shown = handle.shown();
+            let shown = handle.status();
             let rank = match (handle.is_leaving(), shown.phase) {
                 (true, _) => 0,
                 (false, _) if handle.session == new.session => 1,
-                (false, Phase::Dead) => 2,
-                (false, Phase::Idle) => 3,
-                (false, Phase::Waiting) if now.duration_since(shown.since) >= WAITED => 4,
-                (false, Phase::Waiting | Phase::Replying | Phase::Alone) => return None,
+                (false, BridgePhase::Dead) => 2,
+                (false, BridgePhase::Idle) => 3,
+                (false, BridgePhase::Waiting)
+                    if now.duration_since(shown.since) >= EVICTABLE_AFTER =>
+                {
+                    4
+                }
+                (false, BridgePhase::Waiting | BridgePhase::Replying | BridgePhase::Unattended) => {
+                    return None;
+                }
             };
             Some(((rank, shown.since), handle.clone()))
         });
-        idle.min_by_key(|(rank, _)| *rank).map(|(_, handle)| Some(handle)).ok_or_else(busy)
+        idle.min_by_key(|(rank, _)| *rank).map(|(_, handle)| Some(handle)).ok_or_else(busy_error)
     }
 }
 
 /// The end of a task. Whatever happened, its agent is gone then.
-struct Leaves {
-    pool: Pool,
-    handle: Arc<Handle>,
+struct AgentSlotGuard {
+    pool: AgentPool,
+    handle: Arc<AgentHandle>,
 }
 
-impl Drop for Leaves {
+impl Drop for AgentSlotGuard {
     fn drop(&mut self) {
         let one = &self.handle;
-        one.leave();
+        one.mark_leaving();
         self.pool.lock().handles.retain(|handle| !Arc::ptr_eq(handle, one));
-        one.is_gone();
+        one.mark_exited();
     }
 }
 
-fn draining() -> Fault {
-    Fault::new(Kind::Unavailable, "draining", "the gateway is about to stop")
+fn draining_error() -> ApiError {
+    ApiError::new(ApiErrorKind::Unavailable, "draining", "the gateway is about to stop")
 }
 
-fn busy() -> Fault {
+fn busy_error() -> ApiError {
     let words = "as many agents are at work as there may be";
-    let mut fault = Fault::new(Kind::Unavailable, "agents_busy", words);
+    let mut fault = ApiError::new(ApiErrorKind::Unavailable, "agents_busy", words);
     fault.retry_after = Some(5);
     fault
 }

@@ -16,28 +16,28 @@ use tokio::{
 };
 
 use super::{
-    lines::{Line, Lines},
-    litter::Litter,
+    cleanup::CleanupJournal,
+    lines::{AgentOutputLine, AgentOutputReader},
 };
 use crate::{
-    child::{self, Force, Input, LastWords, Unread, signal},
-    config::Agent,
+    child::{self, ChildInput, ChildInputError, ProcessSignal, StderrTail, signal},
+    config::AgentConfig,
 };
 
 /// Bytes that may wait for a process that does not read.
-const UNREAD: usize = 256 << 20;
+const MAX_UNREAD_INPUT: usize = 256 << 20;
 /// How long is waited for the rest of the output behind the end of a process, and the other way.
-const REST: Duration = Duration::from_secs(2);
+const EXIT_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long is waited for the last of what it says on stderr.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a process may take to end by itself.
-const GRACE: Duration = Duration::from_secs(5);
+const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// How a process is started.
 #[derive(Debug)]
-pub(super) struct Start<'a> {
+pub(super) struct AgentProcessSpec<'a> {
     /// The command, and what it may see.
-    pub(super) agent: &'a Agent,
+    pub(super) agent: &'a AgentConfig,
     /// More arguments.
     pub(super) arguments: &'a [String],
     /// More variables.
@@ -48,68 +48,71 @@ pub(super) struct Start<'a> {
 
 /// A process. Dropping it kills it, with everything it started.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct AgentProcess {
     child: Child,
     /// Its number, which is that of its group, too.
-    number: Option<u32>,
-    lines: Lines<ChildStdout>,
-    input: Input,
-    words: LastWords,
+    process_id: Option<u32>,
+    lines: AgentOutputReader<ChildStdout>,
+    input: ChildInput,
+    stderr_tail: StderrTail,
     /// Values that no message may hold.
     secrets: Vec<String>,
     writer: AbortHandle,
-    listener: JoinHandle<()>,
+    stderr_reader: JoinHandle<()>,
     /// It has ended, so.
     status: Option<ExitStatus>,
     /// It says nothing more.
-    closed: bool,
+    stdout_closed: bool,
     /// When what is missing is not waited for any more.
-    until: Option<Instant>,
-    litter: Option<Litter>,
+    exit_deadline: Option<Instant>,
+    cleanup: Option<CleanupJournal>,
 }
 
 /// What a process does.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum ProcessEvent {
     /// It says something.
-    Line(Line),
+    Line(AgentOutputLine),
     /// It is gone, in words.
-    Gone(String),
+    Exited(String),
 }
 
 /// It does not read what it is told.
 #[derive(Debug)]
-pub(super) struct Deaf;
+pub(super) struct InputOverflow;
 
-impl Process {
+impl AgentProcess {
     /// Starts it. What lies on disk for it is removed when it is gone, also if it never was there.
     ///
     /// # Errors
     /// If it cannot be started, in words.
-    pub(super) fn start(start: &Start<'_>, litter: Litter) -> io::Result<Process> {
-        let mut command = command(start)?;
+    pub(super) fn start(
+        start: &AgentProcessSpec<'_>,
+        litter: CleanupJournal,
+    ) -> io::Result<AgentProcess> {
+        let mut command = build_command(start)?;
         let mut child = command.spawn()?;
         let number = child.id();
         let missing = || io::Error::other("a pipe is missing");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
-        let (input, writer) = Input::new(stdin, UNREAD);
-        let words = LastWords::default();
-        let listener = words.listen(stderr);
-        Ok(Process {
+        let (input, writer) = ChildInput::new(stdin, MAX_UNREAD_INPUT);
+        let words = StderrTail::default();
+        let listener = words.read_in_background(stderr);
+        Ok(AgentProcess {
             child,
-            number,
-            lines: Lines::new(stdout),
+            process_id: number,
+            lines: AgentOutputReader::new(stdout),
             input,
-            words,
-            secrets: secrets(start),
+            stderr_tail: words,
+            secrets: secret_values(start),
             writer: writer.abort_handle(),
-            listener,
+            stderr_reader: listener,
             status: None,
-            closed: false,
-            until: None,
-            litter: Some(litter),
+            stdout_closed: false,
+            exit_deadline: None,
+            cleanup: Some(litter),
         })
     }
 
@@ -117,68 +120,70 @@ impl Process {
     ///
     /// # Errors
     /// If too much lies there.
-    pub(super) fn tell(&self, line: String) -> Result<(), Deaf> {
-        match self.input.tell(line.into_bytes()) {
-            Err(Unread::TooMuch) => Err(Deaf),
+    pub(super) fn write_line(&self, line: String) -> Result<(), InputOverflow> {
+        match self.input.write_line(line.into_bytes()) {
+            Err(ChildInputError::TooMuch) => Err(InputOverflow),
             // Whoever closed its input is about to be gone, and that is told in another way.
-            Ok(()) | Err(Unread::Closed) => Ok(()),
+            Ok(()) | Err(ChildInputError::Closed) => Ok(()),
         }
     }
 
     /// What it does next. May be dropped while it waits, and loses nothing.
-    pub(super) async fn next(&mut self) -> Told {
+    pub(super) async fn next_event(&mut self) -> ProcessEvent {
         loop {
-            let waits = match (self.closed, self.status) {
-                (true, Some(_)) => return self.gone().await,
+            let waits = match (self.stdout_closed, self.status) {
+                (true, Some(_)) => return self.exit_event().await,
                 (false, None) => false,
                 (true, None) | (false, Some(_)) => true,
             };
             let until = match waits {
-                true => *self.until.get_or_insert_with(|| Instant::now() + REST),
+                true => {
+                    *self.exit_deadline.get_or_insert_with(|| Instant::now() + EXIT_OUTPUT_TIMEOUT)
+                }
                 false => Instant::now(),
             };
             tokio::select! {
                 biased;
-                line = self.lines.next(), if !self.closed => match line {
-                    Some(line) => return Told::Line(line),
-                    None => self.closed = true,
+                line = self.lines.next_line(), if !self.stdout_closed => match line {
+                    Some(line) => return ProcessEvent::Line(line),
+                    None => self.stdout_closed = true,
                 },
                 status = self.child.wait(), if self.status.is_none() => match status {
                     Ok(status) => self.status = Some(status),
-                    Err(_) => return self.gone().await,
+                    Err(_) => return self.exit_event().await,
                 },
-                () = sleep_until(until), if waits => return self.gone().await,
+                () = sleep_until(until), if waits => return self.exit_event().await,
             }
         }
     }
 
     /// How it ended, and what it said last: that may come a moment later.
-    async fn gone(&mut self) -> Told {
-        if !self.listener.is_finished() {
-            let _ = timeout(LAST_WORDS, &mut self.listener).await;
+    async fn exit_event(&mut self) -> ProcessEvent {
+        if !self.stderr_reader.is_finished() {
+            let _ = timeout(STDERR_TIMEOUT, &mut self.stderr_reader).await;
         }
-        Told::Gone(self.ending())
+        ProcessEvent::Exited(self.describe_exit())
     }
 
-    fn ending(&self) -> String {
+    fn describe_exit(&self) -> String {
         let how = match self.status {
             Some(status) => format!("it ended with {status}"),
             None => "it closed its output".to_owned(),
         };
-        let words = self.words();
+        let words = self.stderr_tail();
         if words.is_empty() { how } else { format!("{how}: {words}") }
     }
 
     /// The last of what it said on stderr, fit for a message: without secrets that we know.
-    pub(super) fn words(&self) -> String {
-        self.words.told(&self.secrets)
+    pub(super) fn stderr_tail(&self) -> String {
+        self.stderr_tail.to_message(&self.secrets)
     }
 
     /// Ends it: a wish first, then by force, and nothing that it started stays.
     pub(super) async fn end(mut self) {
         if self.status.is_none() {
-            signal(self.number, Force::Wish);
-            if let Ok(Ok(status)) = timeout(GRACE, self.child.wait()).await {
+            signal(self.process_id, ProcessSignal::Terminate);
+            if let Ok(Ok(status)) = timeout(STOP_GRACE, self.child.wait()).await {
                 self.status = Some(status);
             }
         }
@@ -187,36 +192,36 @@ impl Process {
         self.kill();
         if self.status.is_none() {
             // One that cannot even be killed is left to the system.
-            let _ = timeout(GRACE, self.child.wait()).await;
+            let _ = timeout(STOP_GRACE, self.child.wait()).await;
         }
-        let litter = self.litter.take();
+        let litter = self.cleanup.take();
         // What an agent left in its folder may take its time.
         let _ = spawn_blocking(move || drop(litter)).await;
     }
 
     fn kill(&mut self) {
-        signal(self.number, Force::Kill);
+        signal(self.process_id, ProcessSignal::Kill);
         let _ = self.child.start_kill();
     }
 }
 
-impl Drop for Process {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
-        if self.litter.is_some() {
+        if self.cleanup.is_some() {
             self.kill();
         }
         self.writer.abort();
-        self.listener.abort();
+        self.stderr_reader.abort();
     }
 }
 
-fn command(start: &Start<'_>) -> io::Result<Command> {
+fn build_command(start: &AgentProcessSpec<'_>) -> io::Result<Command> {
     let Some((program, first)) = start.agent.command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no command is set"));
     };
     let mut command = Command::new(program);
     command.args(first).args(start.arguments).current_dir(start.folder);
-    command.env_clear().envs(seen(&start.agent.env, std::env::vars_os()));
+    command.env_clear().envs(visible_environment(&start.agent.env, std::env::vars_os()));
     command.envs(start.environment.iter().map(|(name, value)| (name, value)));
     command.envs(start.agent.set.iter().map(|(name, value)| (name, value.reveal())));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -227,25 +232,25 @@ fn command(start: &Start<'_>) -> io::Result<Command> {
 }
 
 /// What an agent sees of our environment: what every program does, and what is its own.
-fn seen(
+fn visible_environment(
     more: &[String],
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     const OWN: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
-    child::seen(all, move |name| {
+    child::visible_environment(all, move |name| {
         OWN.iter().any(|beginning| name.starts_with(beginning))
             || more.iter().any(|one| one == name)
     })
 }
 
 /// Values that look like secrets, or may be some.
-fn secrets(start: &Start<'_>) -> Vec<String> {
+fn secret_values(start: &AgentProcessSpec<'_>) -> Vec<String> {
     const SHORTEST: usize = 8;
     let looks = |name: &str| {
         let words = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "HEADERS"];
         words.iter().any(|word| name.to_ascii_uppercase().contains(word))
     };
-    let seen = seen(&start.agent.env, std::env::vars_os());
+    let seen = visible_environment(&start.agent.env, std::env::vars_os());
     let seen = seen.filter(|(name, _)| name.to_str().is_some_and(looks));
     let seen = seen.filter_map(|(_, value)| value.into_string().ok());
     let set = start.agent.set.iter().filter(|(name, _)| name != "CLAUDE_CONFIG_DIR");

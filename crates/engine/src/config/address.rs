@@ -5,16 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use http::Uri;
 
 use super::{
-    Addresses, Target,
-    values::{Value, quoted},
+    AddressPolicy, NetworkTarget,
+    values::{ConfigValue, quote},
 };
 
 /// What is wrong with an address, and what to do. Never repeats the address: it may hold a key.
-pub(super) type Wrong = (&'static str, &'static str);
+pub(super) type AddressError = (&'static str, &'static str);
 
 /// Where to listen: an address with its port, or a port alone.
-impl Value for SocketAddr {
-    fn wanted() -> String {
+impl ConfigValue for SocketAddr {
+    fn expected() -> String {
         "an address with its port, as \"127.0.0.1:4177\" or \"[::1]:4177\"; names are not looked up"
             .to_owned()
     }
@@ -26,14 +26,14 @@ impl Value for SocketAddr {
         }
     }
 
-    fn shown(&self) -> String {
-        quoted(&self.to_string())
+    fn to_toml(&self) -> String {
+        quote(&self.to_string())
     }
 }
 
 /// How a path is split for a kind of upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
+pub(super) enum BaseUrlStyle {
     /// The address says everything before `/chat/completions`; without a path it is `/v1`.
     Openai,
     /// `/v1` comes behind the address.
@@ -46,15 +46,19 @@ pub(super) enum Style {
 
 /// An address that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Base {
-    pub(super) target: Target,
+pub(super) struct BaseUrl {
+    pub(super) target: NetworkTarget,
     pub(super) version: Box<str>,
     /// Whether a key would be readable on its way over the open network.
-    pub(super) bare: bool,
+    pub(super) is_unencrypted: bool,
 }
 
 /// Reads the address of an upstream or a collector.
-pub(super) fn base(text: &str, style: Style, wished: Addresses) -> Result<Base, Wrong> {
+pub(super) fn parse_base_url(
+    text: &str,
+    style: BaseUrlStyle,
+    wished: AddressPolicy,
+) -> Result<BaseUrl, AddressError> {
     const FORM: &str = "it looks like \"https://api.example.com/v1\"";
     if text.contains('#') {
         return Err(("it has a part behind `#`", FORM));
@@ -75,7 +79,7 @@ pub(super) fn base(text: &str, style: Style, wished: Addresses) -> Result<Base, 
     let host = authority.host().to_ascii_lowercase();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let address = host.parse::<IpAddr>().ok();
-    let named = !host.is_empty() && host.len() <= 253 && host.bytes().all(in_name);
+    let named = !host.is_empty() && host.len() <= 253 && host.bytes().all(is_host_byte);
     if address.is_none() && !named {
         return Err(("its host is neither a name nor an address", FORM));
     }
@@ -89,25 +93,27 @@ pub(super) fn base(text: &str, style: Style, wished: Addresses) -> Result<Base, 
     if path.split('/').any(|step| matches!(step, "." | "..")) || path.contains("//") {
         return Err(("its path goes astray", FORM));
     }
-    let addresses = match (reach(host, address), wished) {
-        (Reached::Never, _) => {
+    let addresses = match (classify_host(host, address), wished) {
+        (AddressClass::Forbidden, _) => {
             return Err((
                 "nobody who answers models lives at a link-local, multicast or empty address",
                 "such addresses are refused always: machines hand out their own keys there",
             ));
         }
-        (Reached::Private, _) | (Reached::Public, Addresses::Private) => Addresses::Private,
-        (Reached::Public, Addresses::Public) => Addresses::Public,
+        (AddressClass::Private, _) | (AddressClass::Public, AddressPolicy::Private) => {
+            AddressPolicy::Private
+        }
+        (AddressClass::Public, AddressPolicy::Public) => AddressPolicy::Public,
     };
-    let (prefix, version) = split(path, style);
-    let target = Target { tls, host: host.into(), port, prefix: prefix.into(), addresses };
-    let bare = !tls && addresses == Addresses::Public;
-    Ok(Base { target, version: version.into(), bare })
+    let (prefix, version) = split_version(path, style);
+    let target = NetworkTarget { tls, host: host.into(), port, prefix: prefix.into(), addresses };
+    let bare = !tls && addresses == AddressPolicy::Public;
+    Ok(BaseUrl { target, version: version.into(), is_unencrypted: bare })
 }
 
 /// The address in one line, as a file says it.
-pub(super) fn told(target: &Target, version: &str) -> String {
-    let Target { tls, host, port, prefix, addresses: _ } = target;
+pub(super) fn format_base_url(target: &NetworkTarget, version: &str) -> String {
+    let NetworkTarget { tls, host, port, prefix, addresses: _ } = target;
     let scheme = if *tls { "https" } else { "http" };
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
     let port = match (tls, port) {
@@ -118,40 +124,41 @@ pub(super) fn told(target: &Target, version: &str) -> String {
 }
 
 /// A `Host` that may be asked for: a name or an address, perhaps with a port.
-pub(super) fn host(text: &str) -> Option<String> {
+pub(super) fn parse_host(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let authority: http::uri::Authority = text.parse().ok()?;
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let sound = host.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.bytes().all(in_name));
+    let sound =
+        host.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.bytes().all(is_host_byte));
     let port = authority.as_str().len() == authority.host().len() || authority.port_u16().is_some();
     (sound && port && !text.contains('@')).then_some(text)
 }
 
 /// A web page that may ask: exactly one, never a pattern.
-pub(super) fn origin(text: &str) -> Option<String> {
+pub(super) fn parse_origin(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let (scheme, rest) = text.split_once("://")?;
-    (matches!(scheme, "http" | "https") && host(rest).is_some()).then_some(text)
+    (matches!(scheme, "http" | "https") && parse_host(rest).is_some()).then_some(text)
 }
 
 /// What an address leads to, as far as it says so itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reached {
+enum AddressClass {
     Public,
     Private,
-    Never,
+    Forbidden,
 }
 
-fn reach(host: &str, address: Option<IpAddr>) -> Reached {
+fn classify_host(host: &str, address: Option<IpAddr>) -> AddressClass {
     match address {
-        None if host == "localhost" || host.ends_with(".localhost") => Reached::Private,
-        None => Reached::Public,
-        Some(IpAddr::V4(address)) => reach_four(address),
-        Some(IpAddr::V6(address)) => reach_six(address),
+        None if host == "localhost" || host.ends_with(".localhost") => AddressClass::Private,
+        None => AddressClass::Public,
+        Some(IpAddr::V4(address)) => classify_ipv4(address),
+        Some(IpAddr::V6(address)) => classify_ipv6(address),
     }
 }
 
-fn reach_four(address: Ipv4Addr) -> Reached {
+fn classify_ipv4(address: Ipv4Addr) -> AddressClass {
     let [one, two, ..] = address.octets();
     let never = address.is_link_local()
         || address.is_multicast()
@@ -161,41 +168,41 @@ fn reach_four(address: Ipv4Addr) -> Reached {
     // Carriers and overlay networks share 100.64/10.
     let shared = one == 100 && (64..128).contains(&two);
     match (never, address.is_loopback() || address.is_private() || shared) {
-        (true, _) => Reached::Never,
-        (false, true) => Reached::Private,
-        (false, false) => Reached::Public,
+        (true, _) => AddressClass::Forbidden,
+        (false, true) => AddressClass::Private,
+        (false, false) => AddressClass::Public,
     }
 }
 
-fn reach_six(address: Ipv6Addr) -> Reached {
+fn classify_ipv6(address: Ipv6Addr) -> AddressClass {
     if let Some(four) = address.to_ipv4_mapped() {
-        return reach_four(four);
+        return classify_ipv4(four);
     }
     if address.is_unspecified() || address.is_multicast() || address.is_unicast_link_local() {
-        return Reached::Never;
+        return AddressClass::Forbidden;
     }
     let private = address.is_loopback() || address.is_unique_local();
-    if private { Reached::Private } else { Reached::Public }
+    if private { AddressClass::Private } else { AddressClass::Public }
 }
 
-fn in_name(byte: u8) -> bool {
+fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
 /// What stands before the version, and the version.
-fn split(path: &str, style: Style) -> (&str, &str) {
+fn split_version(path: &str, style: BaseUrlStyle) -> (&str, &str) {
     let (before, last) = path.rsplit_once('/').unwrap_or(("", ""));
     let numbered =
         last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let version = path.get(before.len()..).unwrap_or_default();
     match style {
-        Style::Plain => (path, ""),
-        Style::Openai if path.is_empty() => ("", "/v1"),
-        Style::Openai if numbered => (before, version),
-        Style::Openai => (path, ""),
-        Style::Anthropic | Style::Gemini if numbered => (before, version),
-        Style::Anthropic => (path, "/v1"),
-        Style::Gemini => (path, "/v1beta"),
+        BaseUrlStyle::Plain => (path, ""),
+        BaseUrlStyle::Openai if path.is_empty() => ("", "/v1"),
+        BaseUrlStyle::Openai if numbered => (before, version),
+        BaseUrlStyle::Openai => (path, ""),
+        BaseUrlStyle::Anthropic | BaseUrlStyle::Gemini if numbered => (before, version),
+        BaseUrlStyle::Anthropic => (path, "/v1"),
+        BaseUrlStyle::Gemini => (path, "/v1beta"),
     }
 }
 
@@ -205,7 +212,7 @@ mod tests {
 
     #[test]
     fn an_address_is_split_as_its_clients_do() {
-        use Style::*;
+        use BaseUrlStyle::*;
         let table = [
             ("https://api.openai.com/v1", Openai, "tls api.openai.com 443 | /v1 Public"),
             ("https://api.deepseek.com", Openai, "tls api.deepseek.com 443 | /v1 Public"),
@@ -234,14 +241,17 @@ mod tests {
             ("http://c.example:4318/otlp", Plain, "c.example 4318 /otlp |  Public"),
         ];
         for (text, style, expected) in table {
-            let Base { target, version, .. } = base(text, style, Addresses::Public).expect(text);
+            let BaseUrl { target, version, .. } =
+                parse_base_url(text, style, AddressPolicy::Public).expect(text);
             let tls = if target.tls { "tls " } else { "" };
             let prefix = if target.prefix.is_empty() { "" } else { " " };
             let (host, port, addresses) = (&target.host, target.port, target.addresses);
             let found =
                 format!("{tls}{host} {port}{prefix}{} | {version} {addresses:?}", target.prefix);
             assert_eq!(found, expected, "{text}");
-            let again = base(&told(&target, &version), style, Addresses::Public).expect(text);
+            let again =
+                parse_base_url(&format_base_url(&target, &version), style, AddressPolicy::Public)
+                    .expect(text);
             assert_eq!((again.target, again.version), (target, version), "{text}");
         }
     }
@@ -272,8 +282,9 @@ mod tests {
             ("http://[::ffff:169.254.169.254]", "nobody who answers models lives at"),
         ];
         for (text, expected) in table {
-            for wished in [Addresses::Public, Addresses::Private] {
-                let (message, help) = base(text, Style::Openai, wished).expect_err(text);
+            for wished in [AddressPolicy::Public, AddressPolicy::Private] {
+                let (message, help) =
+                    parse_base_url(text, BaseUrlStyle::Openai, wished).expect_err(text);
                 assert!(message.starts_with(expected), "{text}: {message}");
                 assert!(!message.contains("canary") && !help.contains("canary"));
             }
@@ -297,7 +308,7 @@ mod tests {
             ("a b", false),
         ];
         for (text, expected) in hosts {
-            assert_eq!(host(text).is_some(), expected, "{text}");
+            assert_eq!(parse_host(text).is_some(), expected, "{text}");
         }
         let origins = [
             ("https://chat.example", true),
@@ -312,7 +323,7 @@ mod tests {
             ("https://a?b", false),
         ];
         for (text, expected) in origins {
-            assert_eq!(origin(text).is_some(), expected, "{text}");
+            assert_eq!(parse_origin(text).is_some(), expected, "{text}");
         }
     }
 
@@ -330,7 +341,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            let shown = SocketAddr::read(text).map(|address| address.shown());
+            let shown = SocketAddr::read(text).map(|address| address.to_toml());
             assert_eq!(shown.as_deref(), expected, "{text}");
         }
     }

@@ -6,22 +6,22 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent::{Kind as AnyAgent, claude_code::ClaudeCode};
-use foxwedge_core::Wire;
+use foxwedge_agent::{AgentLauncher as AnyAgent, claude_code::ClaudeCode};
+use foxwedge_core::Format;
 
 use super::{
-    Key, Origin, Reach, Upstream,
-    desk::{Desk, Part, cut, told},
-    secrets::HIDDEN,
-    upstream::note_wires,
-    values::{Truth, quoted},
-    world,
+    SettingOrigin, UpstreamConfig, UpstreamKey, UpstreamTransport,
+    config_reader::{ConfigReader, SectionReader, display_path, excerpt},
+    environment,
+    secrets::REDACTED_SECRET,
+    upstream::add_formats_setting,
+    values::{BoolValue, quote},
 };
-use crate::Secret;
+use crate::SecretText;
 
 /// How an agent is started and kept.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct AgentConfig {
     /// Which agent it is, and how it is used.
     pub kind: AgentKind,
     /// The command and its first arguments; never empty.
@@ -31,7 +31,7 @@ pub struct Agent {
     /// Variables that it may see beside the usual ones.
     pub env: Vec<String>,
     /// Variables that are set for it.
-    pub set: Vec<(String, Secret)>,
+    pub set: Vec<(String, SecretText)>,
     /// How many processes there may be.
     pub most: usize,
     /// How long a process may have nothing to do.
@@ -58,7 +58,7 @@ impl AgentKind {
     }
 
     /// The folder in whose folders it writes about its sessions, under their names.
-    pub(crate) fn traces(&self) -> Option<PathBuf> {
+    pub(crate) fn session_folder(&self) -> Option<PathBuf> {
         match self {
             AgentKind::ClaudeCode(claude) => Some(claude.state.join("projects")),
         }
@@ -77,46 +77,51 @@ impl AgentKind {
     }
 }
 
-const MOST: usize = 16;
-const IDLE: Duration = Duration::from_secs(600);
-const START: Duration = Duration::from_secs(60);
-const TURN: Duration = Duration::from_secs(600);
+const DEFAULT_PROCESSES: usize = 16;
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Everything but its name and its kind.
-pub(super) fn claude_code(
-    desk: &mut Desk<'_>,
-    part: &mut Part<'_>,
-    origin: &Origin,
-) -> Option<Upstream> {
-    let command = command(desk, part);
-    let folder = folder(desk, part);
-    let (state, moved) = state(desk, part, origin);
-    let env = env(desk, part);
-    let mut set = set(desk, part);
+pub(super) fn read_claude_code(
+    desk: &mut ConfigReader<'_>,
+    part: &mut SectionReader<'_>,
+    origin: &SettingOrigin,
+) -> Option<UpstreamConfig> {
+    let command = read_command(desk, part);
+    let folder = read_folder(desk, part);
+    let (state, moved) = read_state_folder(desk, part, origin);
+    let env = read_env(desk, part);
+    let mut set = read_variables(desk, part);
     if let (true, Some(state)) = (moved, &state) {
-        let text = Secret::new(state.to_string_lossy());
+        let text = SecretText::new(state.to_string_lossy());
         set.insert(0, ("CLAUDE_CONFIG_DIR".to_owned(), text));
     }
-    let tools = listed(desk, part, "tools");
-    let permissions = desk.text(part, "permissions").map(|(text, origin)| {
-        part.note("permissions", quoted(&text), &origin);
+    let tools = read_list(desk, part, "tools");
+    let permissions = desk.read_text(part, "permissions").map(|(text, origin)| {
+        part.add_setting("permissions", quote(&text), &origin);
         text
     });
-    let bare = desk.set(part, "bare", Truth(true)).value.0;
-    let asks = desk.set(part, "asks", Truth(false));
+    let bare = desk.read_setting(part, "bare", BoolValue(true)).value.0;
+    let asks = desk.read_setting(part, "asks", BoolValue(false));
     if bare && asks.value.0 {
         let message = "a bare agent asks for permissions only: it has no tool for questions";
-        desk.warn(&asks.origin, part.full("asks"), message, "`bare = false` for questions");
+        desk.report_warning(
+            &asks.origin,
+            part.full_key("asks"),
+            message,
+            "`bare = false` for questions",
+        );
     }
     let asks = asks.value.0;
-    let most = desk.positive(part, "most", MOST).value;
-    let idle = desk.positive(part, "idle", IDLE).value;
-    let start = desk.positive(part, "start", START).value;
-    let turn = desk.positive(part, "turn", TURN).value;
-    let speaks = vec![Wire::Anthropic];
-    note_wires(part, &speaks, &Origin::Default);
-    let claude = ClaudeCode { state: state?, tools, permissions, bare, asks };
-    let agent = Agent {
+    let most = desk.read_positive(part, "most", DEFAULT_PROCESSES).value;
+    let idle = desk.read_positive(part, "idle", DEFAULT_IDLE_TIMEOUT).value;
+    let start = desk.read_positive(part, "start", DEFAULT_START_TIMEOUT).value;
+    let turn = desk.read_positive(part, "turn", DEFAULT_TURN_TIMEOUT).value;
+    let speaks = vec![Format::Anthropic];
+    add_formats_setting(part, &speaks, &SettingOrigin::Default);
+    let claude = ClaudeCode { state: state?, tools, permissions, bare, may_ask: asks };
+    let agent = AgentConfig {
         kind: AgentKind::ClaudeCode(claude),
         command: command?,
         folder,
@@ -127,136 +132,161 @@ pub(super) fn claude_code(
         start,
         turn,
     };
-    Some(Upstream {
+    Some(UpstreamConfig {
         name: Arc::from(""),
-        reach: Reach::Agent(Arc::new(agent)),
+        transport: UpstreamTransport::Agent(Arc::new(agent)),
         version: "".into(),
         speaks,
         profile: None,
-        key: Key::None,
+        key: UpstreamKey::None,
         headers: Vec::new(),
         tries: 1,
     })
 }
 
 /// A name or a path, and arguments that come before ours. No shell reads it.
-fn command(desk: &mut Desk<'_>, part: &mut Part<'_>) -> Option<Vec<String>> {
-    let found = desk.text_or_texts(part, "command");
+fn read_command(desk: &mut ConfigReader<'_>, part: &mut SectionReader<'_>) -> Option<Vec<String>> {
+    let found = desk.read_text_or_texts(part, "command");
     let Some((first, origin)) = found.first() else {
         if part.has("command") {
             let help = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
-            desk.refuse(&part.origin(), part.full("command"), "it is empty", help);
+            desk.report_error(&part.origin(), part.full_key("command"), "it is empty", help);
             return None;
         }
-        part.note("command", quoted(usual_command()), &Origin::Default);
-        return Some(vec![usual_command().to_owned()]);
+        part.add_setting("command", quote(default_command()), &SettingOrigin::Default);
+        return Some(vec![default_command().to_owned()]);
     };
     let origin = origin.clone();
     if first.trim().is_empty() || found.iter().any(|(text, _)| text.contains('\0')) {
         let help = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
-        desk.refuse(&origin, part.full("command"), "there is nothing to start", help);
+        desk.report_error(&origin, part.full_key("command"), "there is nothing to start", help);
         return None;
     }
     let mut all: Vec<String> = found.into_iter().map(|(text, _)| text).collect();
     // A name is looked up by the system; a path lies beside the file, as others do.
     if let Some(first) = all.first_mut().filter(|first| first.contains('/')) {
-        *first = desk.path(Path::new(first.as_str())).to_string_lossy().into_owned();
+        *first = desk.resolve_path(Path::new(first.as_str())).to_string_lossy().into_owned();
     }
-    part.note("command", list(&all), &origin);
+    part.add_setting("command", format_list(&all), &origin);
     Some(all)
 }
 
-fn usual_command() -> &'static str {
+fn default_command() -> &'static str {
     "claude"
 }
 
-fn folder(desk: &mut Desk<'_>, part: &mut Part<'_>) -> Option<PathBuf> {
-    let (text, origin) = desk.text(part, "folder")?;
-    let path = desk.path(Path::new(&text));
-    part.note("folder", quoted(&told(&path)), &origin);
+fn read_folder(desk: &mut ConfigReader<'_>, part: &mut SectionReader<'_>) -> Option<PathBuf> {
+    let (text, origin) = desk.read_text(part, "folder")?;
+    let path = desk.resolve_path(Path::new(&text));
+    part.add_setting("folder", quote(&display_path(&path)), &origin);
     if !path.is_absolute() {
         let help = "name it by its whole path";
-        desk.refuse(&origin, part.full("folder"), "the path depends on the current folder", help);
+        desk.report_error(
+            &origin,
+            part.full_key("folder"),
+            "the path depends on the current folder",
+            help,
+        );
     }
     Some(path)
 }
 
 /// Where it keeps its state, and whether that is another place than it would take by itself.
-fn state(desk: &mut Desk<'_>, part: &mut Part<'_>, origin: &Origin) -> (Option<PathBuf>, bool) {
-    if let Some((text, from)) = desk.text(part, "state") {
-        let path = desk.path(Path::new(&text));
-        part.note("state", quoted(&told(&path)), &from);
+fn read_state_folder(
+    desk: &mut ConfigReader<'_>,
+    part: &mut SectionReader<'_>,
+    origin: &SettingOrigin,
+) -> (Option<PathBuf>, bool) {
+    if let Some((text, from)) = desk.read_text(part, "state") {
+        let path = desk.resolve_path(Path::new(&text));
+        part.add_setting("state", quote(&display_path(&path)), &from);
         return (Some(path), true);
     }
-    let named = desk.variable("CLAUDE_CONFIG_DIR").map(|(text, from)| (PathBuf::from(text), from));
-    let home = || world::home(desk.world).map(|home| (home.join(".claude"), Origin::Default));
+    let named =
+        desk.read_variable("CLAUDE_CONFIG_DIR").map(|(text, from)| (PathBuf::from(text), from));
+    let home = || {
+        environment::home(desk.environment)
+            .map(|home| (home.join(".claude"), SettingOrigin::Default))
+    };
     match named.or_else(home) {
         Some((path, from)) => {
-            part.note("state", quoted(&told(&path)), &from);
+            part.add_setting("state", quote(&display_path(&path)), &from);
             (Some(path), false)
         }
         None => {
             let help = "`state = \"/var/lib/agent\"`, or set HOME";
-            desk.refuse(origin, part.full("state"), "nobody knows where it is", help);
+            desk.report_error(origin, part.full_key("state"), "nobody knows where it is", help);
             (None, false)
         }
     }
 }
 
 /// Names of variables that it may see.
-fn env(desk: &mut Desk<'_>, part: &mut Part<'_>) -> Vec<String> {
+fn read_env(desk: &mut ConfigReader<'_>, part: &mut SectionReader<'_>) -> Vec<String> {
     let mut names = Vec::new();
-    let mut from = Origin::Default;
-    for (name, origin) in desk.texts(part, "env") {
-        if !is_variable(&name) {
-            let message = format!("{} is no name of a variable", quoted(&cut(&name)));
-            desk.refuse(&origin, part.full("env"), message, "write names only: [\"AWS_REGION\"]");
+    let mut from = SettingOrigin::Default;
+    for (name, origin) in desk.read_texts(part, "env") {
+        if !is_variable_name(&name) {
+            let message = format!("{} is no name of a variable", quote(&excerpt(&name)));
+            desk.report_error(
+                &origin,
+                part.full_key("env"),
+                message,
+                "write names only: [\"AWS_REGION\"]",
+            );
             continue;
         }
         from = origin;
         names.push(name);
     }
     if !names.is_empty() {
-        part.note("env", list(&names), &from);
+        part.add_setting("env", format_list(&names), &from);
     }
     names
 }
 
 /// Variables and their values, which may be secrets.
-fn set(desk: &mut Desk<'_>, part: &mut Part<'_>) -> Vec<(String, Secret)> {
+fn read_variables(
+    desk: &mut ConfigReader<'_>,
+    part: &mut SectionReader<'_>,
+) -> Vec<(String, SecretText)> {
     let mut all = Vec::new();
-    for (name, text, origin) in desk.pairs(part, "set") {
-        let full = format!("{}.{}", part.full("set"), cut(&name));
-        if !is_variable(&name) {
-            desk.refuse(&origin, full, "this is no name of a variable", "");
+    for (name, text, origin) in desk.read_pairs(part, "set") {
+        let full = format!("{}.{}", part.full_key("set"), excerpt(&name));
+        if !is_variable_name(&name) {
+            desk.report_error(&origin, full, "this is no name of a variable", "");
             continue;
         }
-        let Some(text) = desk.resolved(text, &origin, &full) else { continue };
+        let Some(text) = desk.resolve_env(text, &origin, &full) else { continue };
         if text.contains('\0') {
-            desk.refuse(&origin, full, "its value cannot be set", "");
+            desk.report_error(&origin, full, "its value cannot be set", "");
             continue;
         }
-        part.note(&format!("set.{name}"), HIDDEN.to_owned(), &origin);
-        all.push((name, Secret::new(text)));
+        part.add_setting(&format!("set.{name}"), REDACTED_SECRET.to_owned(), &origin);
+        all.push((name, SecretText::new(text)));
     }
     all
 }
 
 /// A list of texts that is shown if it is there.
-fn listed(desk: &mut Desk<'_>, part: &mut Part<'_>, key: &'static str) -> Vec<String> {
-    let found = desk.texts(part, key);
-    let origin = found.first().map_or(Origin::Default, |(_, origin)| origin.clone());
+fn read_list(
+    desk: &mut ConfigReader<'_>,
+    part: &mut SectionReader<'_>,
+    key: &'static str,
+) -> Vec<String> {
+    let found = desk.read_texts(part, key);
+    let origin = found.first().map_or(SettingOrigin::Default, |(_, origin)| origin.clone());
     let all: Vec<String> = found.into_iter().map(|(text, _)| text).collect();
-    part.note(key, list(&all), &origin);
+    part.add_setting(key, format_list(&all), &origin);
     all
 }
 
-fn list(texts: &[String]) -> String {
-    let shown: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+fn format_list(texts: &[String]) -> String {
+    let shown: Vec<String> = texts.iter().map(|text| quote(text)).collect();
     format!("[{}]", shown.join(", "))
 }
 
-fn is_variable(name: &str) -> bool {
+fn is_variable_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     !name.is_empty() && name.len() <= 256 && name.bytes().all(plain)
 }

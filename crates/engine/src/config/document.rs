@@ -10,10 +10,10 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::Origin;
+use super::SettingOrigin;
 
 /// A file that was parsed.
-pub(super) struct Document<'t> {
+pub(super) struct ConfigDocument<'t> {
     path: Arc<str>,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
@@ -21,7 +21,7 @@ pub(super) struct Document<'t> {
 
 /// A table of it.
 #[derive(Clone, Copy)]
-pub(super) struct Page<'d> {
+pub(super) struct TomlTable<'d> {
     path: &'d Arc<str>,
     text: &'d str,
     table: &'d DeTable<'d>,
@@ -30,25 +30,28 @@ pub(super) struct Page<'d> {
 
 /// A value of a table.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'d> {
-    page: Page<'d>,
+pub(super) struct TomlValue<'d> {
+    table: TomlTable<'d>,
     value: &'d Spanned<DeValue<'d>>,
 }
 
 /// What is wrong with the text as such: the line, and why.
-pub(super) struct Torn {
-    pub(super) origin: Origin,
+pub(super) struct TomlError {
+    pub(super) origin: SettingOrigin,
     pub(super) message: String,
 }
 
-impl<'t> Document<'t> {
+impl<'t> ConfigDocument<'t> {
     /// Parses a file. What is torn is told without the text of the line: it may hold a key.
-    pub(super) fn parse(path: Arc<str>, text: &'t str) -> Result<Document<'t>, Vec<Torn>> {
+    pub(super) fn parse(
+        path: Arc<str>,
+        text: &'t str,
+    ) -> Result<ConfigDocument<'t>, Vec<TomlError>> {
         let (root, errors) = DeTable::parse_recoverable(text);
         if errors.is_empty() {
-            return Ok(Document { path, text, root });
+            return Ok(ConfigDocument { path, text, root });
         }
-        let torn = |error: &toml::de::Error| Torn {
+        let torn = |error: &toml::de::Error| TomlError {
             origin: origin(&path, text, error.span().map_or(0, |span| span.start)),
             message: error.message().lines().next().unwrap_or_default().to_owned(),
         };
@@ -56,25 +59,25 @@ impl<'t> Document<'t> {
     }
 
     /// The file as a whole.
-    pub(super) fn root(&self) -> Page<'_> {
-        Page { path: &self.path, text: self.text, table: self.root.get_ref(), start: 0 }
+    pub(super) fn root(&self) -> TomlTable<'_> {
+        TomlTable { path: &self.path, text: self.text, table: self.root.get_ref(), start: 0 }
     }
 }
 
-impl<'d> Page<'d> {
+impl<'d> TomlTable<'d> {
     /// Where it begins.
-    pub(super) fn origin(&self) -> Origin {
+    pub(super) fn origin(&self) -> SettingOrigin {
         origin(self.path, self.text, self.start)
     }
 
     /// The value of a key.
-    pub(super) fn get(&self, key: &str) -> Option<Found<'d>> {
+    pub(super) fn get(&self, key: &str) -> Option<TomlValue<'d>> {
         let value = self.table.get(key)?;
-        Some(Found { page: *self, value })
+        Some(TomlValue { table: *self, value })
     }
 
     /// Every key and where it stands.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (&'d str, Origin)> + use<'d> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&'d str, SettingOrigin)> + use<'d> {
         let page = *self;
         page.table.keys().map(move |key| {
             let Range { start, .. } = key.span();
@@ -83,14 +86,14 @@ impl<'d> Page<'d> {
     }
 }
 
-impl<'d> Found<'d> {
+impl<'d> TomlValue<'d> {
     /// Where it stands.
-    pub(super) fn origin(&self) -> Origin {
-        origin(self.page.path, self.page.text, self.value.span().start)
+    pub(super) fn origin(&self) -> SettingOrigin {
+        origin(self.table.path, self.table.text, self.value.span().start)
     }
 
     /// What it is, for a complaint.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(super) fn kind_name(&self) -> &'static str {
         match self.value.get_ref() {
             DeValue::String(_) => "a text",
             DeValue::Integer(_) => "a number",
@@ -118,20 +121,20 @@ impl<'d> Found<'d> {
     }
 
     /// The values of a list.
-    pub(super) fn list(&self) -> Option<Vec<Found<'d>>> {
+    pub(super) fn list(&self) -> Option<Vec<TomlValue<'d>>> {
         let DeValue::Array(values) = self.value.get_ref() else { return None };
-        Some(values.iter().map(|value| Found { page: self.page, value }).collect())
+        Some(values.iter().map(|value| TomlValue { table: self.table, value }).collect())
     }
 
     /// A table.
-    pub(super) fn table(&self) -> Option<Page<'d>> {
+    pub(super) fn table(&self) -> Option<TomlTable<'d>> {
         let DeValue::Table(table) = self.value.get_ref() else { return None };
-        Some(Page { table, start: self.value.span().start, ..self.page })
+        Some(TomlTable { table, start: self.value.span().start, ..self.table })
     }
 }
 
-fn origin(path: &Arc<str>, text: &str, at: usize) -> Origin {
+fn origin(path: &Arc<str>, text: &str, at: usize) -> SettingOrigin {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-    Origin::File { path: Arc::clone(path), line }
+    SettingOrigin::File { path: Arc::clone(path), line }
 }

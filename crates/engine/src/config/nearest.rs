@@ -5,17 +5,17 @@ pub(super) fn nearest<'a>(
     written: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let written: Vec<char> = plain(written).take(64).collect();
+    let written: Vec<char> = normalize(written).take(64).collect();
     let reach = (written.len() / 3).max(1);
     let near = known.into_iter().map(|word| {
-        let letters: Vec<char> = plain(word).collect();
+        let letters: Vec<char> = normalize(word).collect();
         (distance(&written, &letters), word)
     });
     near.filter(|(distance, _)| *distance <= reach).min_by_key(|(far, _)| *far).map(|(_, it)| it)
 }
 
 /// `base-url` and `BaseUrl` are `base_url` to us.
-fn plain(word: &str) -> impl Iterator<Item = char> {
+fn normalize(word: &str) -> impl Iterator<Item = char> {
     word.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase())
 }
 

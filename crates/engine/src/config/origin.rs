@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 /// The layer that set a value; each is stronger than those before it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Nobody set it.
     Default,
     /// A file.
@@ -20,21 +20,21 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Default => formatter.write_str("default"),
-            Origin::File { path, line: 0 } => formatter.write_str(path),
-            Origin::File { path, line } => write!(formatter, "{path}:{line}"),
-            Origin::Variable(name) => formatter.write_str(name),
-            Origin::Flag(name) => formatter.write_str(name),
+            SettingOrigin::Default => formatter.write_str("default"),
+            SettingOrigin::File { path, line: 0 } => formatter.write_str(path),
+            SettingOrigin::File { path, line } => write!(formatter, "{path}:{line}"),
+            SettingOrigin::Variable(name) => formatter.write_str(name),
+            SettingOrigin::Flag(name) => formatter.write_str(name),
         }
     }
 }
 
 /// Whether a complaint stands in the way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Weight {
+pub enum ConfigIssueSeverity {
     /// Nothing starts.
     Error,
     /// It starts, and somebody should know.
@@ -43,11 +43,11 @@ pub enum Weight {
 
 /// Something that is wrong. Holds no secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Complaint {
+pub struct ConfigIssue {
     /// Whether it stands in the way.
-    pub weight: Weight,
+    pub severity: ConfigIssueSeverity,
     /// Who said so.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// The key, as `limits.body`; empty if it is about a file as a whole.
     pub key: String,
     /// What is wrong.
@@ -56,9 +56,9 @@ pub struct Complaint {
     pub help: Option<String>,
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for ConfigIssue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.origin != Origin::Default {
+        if self.origin != SettingOrigin::Default {
             write!(formatter, "{}: ", self.origin)?;
         }
         if !self.key.is_empty() {
@@ -71,11 +71,11 @@ impl fmt::Display for Complaint {
 /// Everything that stands in the way, and the warnings beside it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", lines(.complaints))]
-pub struct Refused {
+pub struct ConfigError {
     /// The complaints, in the order in which they were found.
-    pub complaints: Vec<Complaint>,
+    pub complaints: Vec<ConfigIssue>,
 }
 
-fn lines(complaints: &[Complaint]) -> String {
+fn lines(complaints: &[ConfigIssue]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -6,49 +6,50 @@ use std::{
 };
 
 use super::{
-    Block, Complaint, Config, Exposure, Flags, Origin, Refused, Scope, Token, Weight, World,
-    access::access,
-    desk::{Desk, Part, told},
-    document::Document,
-    routes::routes,
+    AccessToken, ConfigEnvironment, ConfigError, ConfigFlags, ConfigIssue, ConfigIssueSeverity,
+    ConfigSection, FileExposure, GatewayConfig, SettingOrigin, TokenScope,
+    access::read_access,
+    config_reader::{ConfigReader, SectionReader, display_path},
+    document::ConfigDocument,
+    environment,
+    routes::read_routes,
     sections,
-    upstreams::upstreams,
-    world,
+    upstreams::read_upstreams,
 };
-use crate::Secret;
+use crate::SecretText;
 
 /// A configuration, and what is to be told about it.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// What holds.
-    pub config: Config,
+    pub config: GatewayConfig,
     /// Whether the door has a lock yet.
-    pub door: Door,
+    pub token_state: TokenState,
     /// The file that was read.
     pub file: Option<PathBuf>,
     /// Every value and who set it.
-    pub blocks: Vec<Block>,
+    pub sections: Vec<ConfigSection>,
     /// What somebody should know.
-    pub warnings: Vec<Complaint>,
+    pub warnings: Vec<ConfigIssue>,
 }
 
 /// Whether the door has a lock yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Door {
+pub enum TokenState {
     /// There are tokens.
     Ready,
     /// There is none yet: one has to be made, and kept in that file.
-    Make(PathBuf),
+    Missing(PathBuf),
     /// There is none, and that is wished.
-    Open,
+    Disabled,
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// Takes the token that was made: the operator's own, which may see everything.
-    pub fn lock(&mut self, secret: Secret) {
-        let token = Token { owner: "local".into(), secret, scope: Scope::Admin };
+    pub fn add_local_token(&mut self, secret: SecretText) {
+        let token = AccessToken { owner: "local".into(), secret, scope: TokenScope::Admin };
         self.config.access.tokens.push(token);
-        self.door = Door::Ready;
+        self.token_state = TokenState::Ready;
     }
 }
 
@@ -56,36 +57,49 @@ impl Loaded {
 ///
 /// # Errors
 /// If anything stands in the way: all of it, not only the first.
-pub fn read(flags: &Flags, world: &dyn World) -> Result<Loaded, Refused> {
-    let mut desk = Desk::new(world, flags);
-    let found = open(&mut desk);
+pub fn read(
+    flags: &ConfigFlags,
+    world: &dyn ConfigEnvironment,
+) -> Result<LoadedConfig, ConfigError> {
+    let mut desk = ConfigReader::new(world, flags);
+    let found = open_file(&mut desk);
     let path = found.as_ref().map(|(path, _, _)| path.clone());
     desk.folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let document = found.as_ref().and_then(|(path, text, _)| parse(&mut desk, path, text));
-    let mut root = Part::new("", String::new(), document.as_ref().map(Document::root));
-    let loaded = all(&mut desk, &mut root);
+    let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut desk, path, text));
+    let mut root =
+        SectionReader::new("", String::new(), document.as_ref().map(ConfigDocument::root));
+    let loaded = read_sections(&mut desk, &mut root);
     // What stands before all headers comes first.
-    let at = desk.blocks.len();
-    desk.close(root);
-    if let Some(first) = desk.blocks.get_mut(..=at) {
+    let at = desk.sections.len();
+    desk.close_section(root);
+    if let Some(first) = desk.sections.get_mut(..=at) {
         first.rotate_right(1);
     }
     if let Some((path, _, exposure)) = &found {
-        watch(&mut desk, path, *exposure);
+        warn_if_exposed(&mut desk, path, *exposure);
     }
-    let Desk { mut complaints, blocks, .. } = desk;
+    let ConfigReader { issues: mut complaints, sections: blocks, .. } = desk;
     complaints.sort_by(|one, two| one.origin.cmp(&two.origin));
-    if complaints.iter().any(|complaint| complaint.weight == Weight::Error) {
-        return Err(Refused { complaints });
+    if complaints.iter().any(|complaint| complaint.severity == ConfigIssueSeverity::Error) {
+        return Err(ConfigError { complaints });
     }
     let (config, door) = loaded;
-    Ok(Loaded { config, door, file: path, blocks, warnings: complaints })
+    Ok(LoadedConfig {
+        config,
+        token_state: door,
+        file: path,
+        sections: blocks,
+        warnings: complaints,
+    })
 }
 
-fn all(desk: &mut Desk<'_>, root: &mut Part<'_>) -> (Config, Door) {
+fn read_sections(
+    desk: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+) -> (GatewayConfig, TokenState) {
     let listen = sections::listen(desk, root);
     let store = sections::store(desk, root);
-    let (access, door) = access(desk, root, &listen);
+    let (access, door) = read_access(desk, root, &listen);
     let limits = sections::limits(desk, root);
     let times = sections::times(desk, root);
     let guard = sections::guard(desk, root);
@@ -93,11 +107,11 @@ fn all(desk: &mut Desk<'_>, root: &mut Part<'_>) -> (Config, Door) {
     let record = sections::record(desk, root);
     let telemetry = sections::telemetry(desk, root);
     let console = sections::console(desk, root);
-    let all = upstreams(desk, root);
-    let routes = routes(desk, root, &all, guard);
-    let upstreams = all.made.iter().map(|made| Arc::clone(&made.upstream)).collect();
+    let all = read_upstreams(desk, root);
+    let routes = read_routes(desk, root, &all, guard);
+    let upstreams = all.entries.iter().map(|made| Arc::clone(&made.upstream)).collect();
     let listen = listen.value;
-    let config = Config {
+    let config = GatewayConfig {
         listen,
         access,
         store,
@@ -115,35 +129,41 @@ fn all(desk: &mut Desk<'_>, root: &mut Part<'_>) -> (Config, Door) {
 }
 
 /// The file, if there is one.
-fn open(desk: &mut Desk<'_>) -> Option<(PathBuf, String, Exposure)> {
-    let (path, origin) = match world::file(desk.flags, desk.world) {
+fn open_file(desk: &mut ConfigReader<'_>) -> Option<(PathBuf, String, FileExposure)> {
+    let (path, origin) = match environment::file(desk.flags, desk.environment) {
         Ok(found) => found?,
         Err(origin) => {
             let message = "the path depends on the current folder";
-            desk.refuse(&origin, "", message, "name the file by its whole path");
+            desk.report_error(&origin, "", message, "name the file by its whole path");
             return None;
         }
     };
-    match desk.world.file(&path) {
+    match desk.environment.file(&path) {
         Ok(found) => Some((path, found.text, found.exposure)),
         // The usual file does not have to be there.
-        Err(error) if origin == Origin::Default && error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error)
+            if origin == SettingOrigin::Default && error.kind() == std::io::ErrorKind::NotFound =>
+        {
             None
         }
         Err(error) => {
-            let message = format!("`{}` cannot be read: {error}", told(&path));
-            desk.refuse(&origin, "", message, "");
+            let message = format!("`{}` cannot be read: {error}", display_path(&path));
+            desk.report_error(&origin, "", message, "");
             None
         }
     }
 }
 
-fn parse<'t>(desk: &mut Desk<'_>, path: &Path, text: &'t str) -> Option<Document<'t>> {
-    match Document::parse(told(path), text) {
+fn parse_file<'t>(
+    desk: &mut ConfigReader<'_>,
+    path: &Path,
+    text: &'t str,
+) -> Option<ConfigDocument<'t>> {
+    match ConfigDocument::parse(display_path(path), text) {
         Ok(document) => Some(document),
         Err(torn) => {
             for torn in torn {
-                desk.refuse(&torn.origin, "", torn.message, "the file has to be TOML");
+                desk.report_error(&torn.origin, "", torn.message, "the file has to be TOML");
             }
             None
         }
@@ -152,17 +172,22 @@ fn parse<'t>(desk: &mut Desk<'_>, path: &Path, text: &'t str) -> Option<Document
 
 /// Others who may change the file may send our keys elsewhere; others who may read it have those
 /// that stand in it.
-fn watch(desk: &mut Desk<'_>, path: &Path, exposure: Exposure) {
-    let shown = told(path);
-    let whole = Origin::File { path: Arc::clone(&shown), line: 0 };
+fn warn_if_exposed(desk: &mut ConfigReader<'_>, path: &Path, exposure: FileExposure) {
+    let shown = display_path(path);
+    let whole = SettingOrigin::File { path: Arc::clone(&shown), line: 0 };
     let help = format!("`chmod 600 {shown}`");
-    match (exposure, desk.plain.clone()) {
-        (Exposure::Private, _) | (Exposure::Readable, None) => {}
-        (Exposure::Readable, Some(origin)) => {
-            desk.warn(&origin, "", "others may read the file, and a secret stands in it", help);
+    match (exposure, desk.inline_secret.clone()) {
+        (FileExposure::Private, _) | (FileExposure::Readable, None) => {}
+        (FileExposure::Readable, Some(origin)) => {
+            desk.report_warning(
+                &origin,
+                "",
+                "others may read the file, and a secret stands in it",
+                help,
+            );
         }
-        (Exposure::Writable, _) => {
-            desk.warn(&whole, "", "others may change the file", help);
+        (FileExposure::Writable, _) => {
+            desk.report_warning(&whole, "", "others may change the file", help);
         }
     }
 }

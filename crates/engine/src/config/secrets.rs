@@ -5,34 +5,38 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Exposure, Origin,
-    desk::{Desk, Part, told},
-    values::quoted,
-    world,
+    FileExposure, SettingOrigin,
+    config_reader::{ConfigReader, SectionReader, display_path},
+    environment,
+    values::quote,
 };
-use crate::Secret;
+use crate::SecretText;
 
 /// What stands for a secret wherever a configuration is shown.
-pub(super) const HIDDEN: &str = "\"[secret]\"";
+pub(super) const REDACTED_SECRET: &str = "\"[secret]\"";
 
 /// The most bytes of a secret.
-const MOST: usize = 8 << 10;
+const MAX_SECRET_BYTES: usize = 8 << 10;
 
 /// Two keys that say the same thing: `key` and `key_file`.
-pub(super) struct Ways {
-    pub(super) plain: Option<(String, Origin)>,
-    pub(super) file: Option<(String, Origin)>,
+pub(super) struct SecretSource {
+    pub(super) plain: Option<(String, SettingOrigin)>,
+    pub(super) file: Option<(String, SettingOrigin)>,
     pub(super) names: (&'static str, &'static str),
 }
 
-impl Ways {
+impl SecretSource {
     /// Both, as a part of the file has them.
     pub(super) fn of(
-        desk: &mut Desk<'_>,
-        part: &mut Part<'_>,
+        desk: &mut ConfigReader<'_>,
+        part: &mut SectionReader<'_>,
         names: (&'static str, &'static str),
-    ) -> Ways {
-        Ways { plain: desk.text(part, names.0), file: desk.text(part, names.1), names }
+    ) -> SecretSource {
+        SecretSource {
+            plain: desk.read_text(part, names.0),
+            file: desk.read_text(part, names.1),
+            names,
+        }
     }
 
     /// Whether neither is there.
@@ -41,110 +45,125 @@ impl Ways {
     }
 
     /// The secret, whichever way it is given. `None` if there is none, or none that can be used.
-    pub(super) fn read(self, desk: &mut Desk<'_>, part: &mut Part<'_>) -> Option<Secret> {
+    pub(super) fn read(
+        self,
+        desk: &mut ConfigReader<'_>,
+        part: &mut SectionReader<'_>,
+    ) -> Option<SecretText> {
         let (key, key_file) = self.names;
         match (self.plain, self.file) {
             (None, None) => None,
             (Some(_), Some((_, origin))) => {
                 let message = format!("`{key}` is given, too");
-                desk.refuse(&origin, part.full(key_file), message, "keep one of the two");
+                desk.report_error(&origin, part.full_key(key_file), message, "keep one of the two");
                 None
             }
             (Some((text, origin)), None) => {
                 let Some(name) = text.strip_prefix("env:") else {
-                    part.note(key, HIDDEN.to_owned(), &origin);
-                    desk.plain.get_or_insert_with(|| origin.clone());
-                    return usable(desk, &origin, &part.full(key), &text);
+                    part.add_setting(key, REDACTED_SECRET.to_owned(), &origin);
+                    desk.inline_secret.get_or_insert_with(|| origin.clone());
+                    return check_secret(desk, &origin, &part.full_key(key), &text);
                 };
-                variable(desk, part, key, name, &origin)
+                read_secret_variable(desk, part, key, name, &origin)
             }
             (None, Some((path, origin))) => {
-                part.note(key_file, quoted(&path), &origin);
-                let path = desk.path(Path::new(&path));
-                from_file(desk, &path, &origin, &part.full(key_file))
+                part.add_setting(key_file, quote(&path), &origin);
+                let path = desk.resolve_path(Path::new(&path));
+                read_secret_file(desk, &path, &origin, &part.full_key(key_file))
             }
         }
     }
 }
 
 /// The secret in a variable that the file names.
-pub(super) fn variable(
-    desk: &mut Desk<'_>,
-    part: &mut Part<'_>,
+pub(super) fn read_secret_variable(
+    desk: &mut ConfigReader<'_>,
+    part: &mut SectionReader<'_>,
     key: &'static str,
     name: &str,
-    origin: &Origin,
-) -> Option<Secret> {
-    let from = Origin::Variable(name.into());
-    part.note(key, HIDDEN.to_owned(), &from);
-    match desk.variable(name) {
-        Some((text, _)) => usable(desk, &from, &part.full(key), &text),
+    origin: &SettingOrigin,
+) -> Option<SecretText> {
+    let from = SettingOrigin::Variable(name.into());
+    part.add_setting(key, REDACTED_SECRET.to_owned(), &from);
+    match desk.read_variable(name) {
+        Some((text, _)) => check_secret(desk, &from, &part.full_key(key), &text),
         None => {
             let message = format!("the variable {name} is not set");
-            desk.refuse(origin, part.full(key), message, format!("`export {name}=…`"));
+            desk.report_error(origin, part.full_key(key), message, format!("`export {name}=…`"));
             None
         }
     }
 }
 
 /// The secret in a file of its own.
-pub(super) fn from_file(
-    desk: &mut Desk<'_>,
+pub(super) fn read_secret_file(
+    desk: &mut ConfigReader<'_>,
     path: &Path,
-    origin: &Origin,
+    origin: &SettingOrigin,
     key: &str,
-) -> Option<Secret> {
-    match desk.world.file(path) {
+) -> Option<SecretText> {
+    match desk.environment.file(path) {
         Ok(found) => {
-            watch(desk, path, origin, key, found.exposure);
-            usable(desk, origin, key, found.text.trim())
+            warn_if_exposed(desk, path, origin, key, found.exposure);
+            check_secret(desk, origin, key, found.text.trim())
         }
         Err(error) => {
-            let message = format!("`{}` cannot be read: {error}", told(path));
-            desk.refuse(origin, key, message, "it is a file with the secret and nothing else");
+            let message = format!("`{}` cannot be read: {error}", display_path(path));
+            desk.report_error(
+                origin,
+                key,
+                message,
+                "it is a file with the secret and nothing else",
+            );
             None
         }
     }
 }
 
 /// A secret that can be sent. Nothing is no secret: whoever forgot to fill it in should hear so.
-pub(super) fn usable(
-    desk: &mut Desk<'_>,
-    origin: &Origin,
+pub(super) fn check_secret(
+    desk: &mut ConfigReader<'_>,
+    origin: &SettingOrigin,
     key: &str,
     text: &str,
-) -> Option<Secret> {
+) -> Option<SecretText> {
     let message = match text {
         text if text.trim().is_empty() => "the secret is empty",
-        text if text.len() > MOST => "the secret is too long",
+        text if text.len() > MAX_SECRET_BYTES => "the secret is too long",
         text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
             "the secret holds a space or a sign that cannot be sent"
         }
-        text => return Some(Secret::new(text)),
+        text => return Some(SecretText::new(text)),
     };
-    desk.refuse(origin, key, message, "");
+    desk.report_error(origin, key, message, "");
     None
 }
 
-fn watch(desk: &mut Desk<'_>, path: &Path, origin: &Origin, key: &str, exposure: Exposure) {
-    let shown = told(path);
+fn warn_if_exposed(
+    desk: &mut ConfigReader<'_>,
+    path: &Path,
+    origin: &SettingOrigin,
+    key: &str,
+    exposure: FileExposure,
+) {
+    let shown = display_path(path);
     let help = format!("`chmod 600 {shown}`");
     match exposure {
-        Exposure::Private => {}
-        Exposure::Readable => {
-            desk.warn(origin, key, format!("others may read `{shown}`"), help);
+        FileExposure::Private => {}
+        FileExposure::Readable => {
+            desk.report_warning(origin, key, format!("others may read `{shown}`"), help);
         }
-        Exposure::Writable => {
-            desk.warn(origin, key, format!("others may change `{shown}`"), help);
+        FileExposure::Writable => {
+            desk.report_warning(origin, key, format!("others may change `{shown}`"), help);
         }
     }
 }
 
-impl Desk<'_> {
+impl ConfigReader<'_> {
     /// A path of the file: `~` is the user's folder, and what is not absolute lies beside the file.
-    pub(super) fn path(&self, path: &Path) -> PathBuf {
+    pub(super) fn resolve_path(&self, path: &Path) -> PathBuf {
         if let Ok(below) = path.strip_prefix("~")
-            && let Some(home) = world::home(self.world)
+            && let Some(home) = environment::home(self.environment)
         {
             return home.join(below);
         }

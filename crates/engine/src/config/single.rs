@@ -1,12 +1,12 @@
 //! One upstream without a file, for whoever embeds the engine: read by what reads files.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::{
-    Addresses, Key, Reach, Upstream,
-    address::{self, Wrong},
-    kinds::Kind,
-    upstreams::{SCRIPTED, TRIES},
+    AddressPolicy, UpstreamConfig, UpstreamKey, UpstreamTransport,
+    address::{self, AddressError},
+    upstream_kind::UpstreamKind,
+    upstreams::{DEFAULT_TRIES, SCRIPTED_NAME},
 };
 
 /// An upstream of the usual settings that speaks a format. Without an address it is the one of the
@@ -14,45 +14,47 @@ use super::{
 ///
 /// # Errors
 /// If the address cannot be used: what is wrong with it, and what to do.
-pub(crate) fn single(
+pub(crate) fn single_upstream(
     name: &str,
-    wire: Wire,
+    wire: Format,
     base_url: Option<&str>,
-    key: Key,
-) -> Result<Upstream, Wrong> {
+    key: UpstreamKey,
+) -> Result<UpstreamConfig, AddressError> {
     let kind = match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses => Kind::Openai,
-        Wire::Anthropic => Kind::Anthropic,
-        Wire::Gemini => Kind::Gemini,
-        Wire::Bedrock => return Err(("nobody is asked in the Bedrock format", "use another one")),
+        Format::OpenaiChat | Format::OpenaiResponses => UpstreamKind::Openai,
+        Format::Anthropic => UpstreamKind::Anthropic,
+        Format::Gemini => UpstreamKind::Gemini,
+        Format::Bedrock => {
+            return Err(("nobody is asked in the Bedrock format", "use another one"));
+        }
     };
-    let addresses = if base_url.is_some() { Addresses::Private } else { Addresses::Public };
-    let text = base_url.or(kind.usual()).unwrap_or_default();
-    let base = address::base(text, kind.style(), addresses)?;
-    let mut speaks = kind.speaks();
+    let addresses = if base_url.is_some() { AddressPolicy::Private } else { AddressPolicy::Public };
+    let text = base_url.or(kind.default_url()).unwrap_or_default();
+    let base = address::parse_base_url(text, kind.style(), addresses)?;
+    let mut speaks = kind.formats();
     speaks.sort_by_key(|spoken| *spoken != wire);
-    Ok(Upstream {
+    Ok(UpstreamConfig {
         name: name.into(),
-        reach: Reach::Network(base.target),
+        transport: UpstreamTransport::Network(base.target),
         version: base.version,
         speaks,
         profile: None,
         key,
         headers: Vec::new(),
-        tries: u32::try_from(TRIES).unwrap_or(1),
+        tries: u32::try_from(DEFAULT_TRIES).unwrap_or(1),
     })
 }
 
 /// The built-in model, in one format.
-pub(crate) fn scripted(wire: Wire) -> Upstream {
-    Upstream {
-        name: SCRIPTED.into(),
-        reach: Reach::Scripted,
+pub(crate) fn builtin_upstream(wire: Format) -> UpstreamConfig {
+    UpstreamConfig {
+        name: SCRIPTED_NAME.into(),
+        transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
         speaks: vec![wire],
         profile: None,
-        key: Key::None,
+        key: UpstreamKey::None,
         headers: Vec::new(),
-        tries: u32::try_from(TRIES).unwrap_or(1),
+        tries: u32::try_from(DEFAULT_TRIES).unwrap_or(1),
     }
 }

@@ -22,19 +22,19 @@ const FILE: &str = "/home/fox/.config/foxwedge/foxwedge.toml";
 #[derive(Default)]
 struct Here {
     variables: BTreeMap<&'static str, String>,
-    files: BTreeMap<PathBuf, (String, Exposure)>,
-    flags: Flags,
+    files: BTreeMap<PathBuf, (String, FileExposure)>,
+    flags: ConfigFlags,
 }
 
-impl World for Here {
+impl ConfigEnvironment for Here {
     fn variable(&self, name: &str) -> Option<OsString> {
         self.variables.get(name).map(OsString::from)
     }
 
-    fn file(&self, path: &Path) -> io::Result<Found> {
+    fn file(&self, path: &Path) -> io::Result<ConfigFile> {
         let found = self.files.get(path).cloned();
         let (text, exposure) = found.ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-        Ok(Found { text, exposure })
+        Ok(ConfigFile { text, exposure })
     }
 }
 
@@ -55,27 +55,27 @@ impl Here {
     }
 
     fn holding(mut self, path: &str, text: &str) -> Here {
-        self.files.insert(path.into(), (text.to_owned(), Exposure::Private));
+        self.files.insert(path.into(), (text.to_owned(), FileExposure::Private));
         self
     }
 
-    fn exposed(mut self, path: &str, exposure: Exposure) -> Here {
+    fn exposed(mut self, path: &str, exposure: FileExposure) -> Here {
         if let Some((_, found)) = self.files.get_mut(Path::new(path)) {
             *found = exposure;
         }
         self
     }
 
-    fn typed(mut self, type_in: impl FnOnce(&mut Flags)) -> Here {
+    fn typed(mut self, type_in: impl FnOnce(&mut ConfigFlags)) -> Here {
         type_in(&mut self.flags);
         self
     }
 
-    fn read(&self) -> Result<Loaded, Refused> {
+    fn read(&self) -> Result<LoadedConfig, ConfigError> {
         read(&self.flags, self)
     }
 
-    fn loaded(&self) -> Loaded {
+    fn loaded(&self) -> LoadedConfig {
         self.read().unwrap_or_else(|refused| panic!("{refused}"))
     }
 
@@ -89,10 +89,10 @@ impl Here {
     }
 }
 
-fn line(complaint: &Complaint) -> String {
-    let weight = match complaint.weight {
-        Weight::Error => "",
-        Weight::Warning => "warning: ",
+fn line(complaint: &ConfigIssue) -> String {
+    let weight = match complaint.severity {
+        ConfigIssueSeverity::Error => "",
+        ConfigIssueSeverity::Warning => "warning: ",
     };
     let help = complaint.help.as_ref().map(|help| format!(" | {help}")).unwrap_or_default();
     let text = format!("{weight}{complaint}{help}");
@@ -100,8 +100,8 @@ fn line(complaint: &Complaint) -> String {
 }
 
 /// A setting, its value and who set it.
-fn setting(loaded: &Loaded, header: &str, key: &str) -> String {
-    let block = loaded.blocks.iter().find(|block| block.header == header);
+fn setting(loaded: &LoadedConfig, header: &str, key: &str) -> String {
+    let block = loaded.sections.iter().find(|block| block.header == header);
     let found = block.and_then(|block| block.settings.iter().find(|it| it.key == key));
     let told = found.map(|it| format!("{} # {}", it.value, it.origin));
     told.unwrap_or_default().replace("/home/fox/.config/foxwedge/", "")

@@ -1,6 +1,6 @@
 //! New tokens.
 
-use crate::Secret;
+use crate::SecretText;
 
 /// Why no token can be made.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ pub struct TokenError(#[source] getrandom::Error);
 ///
 /// # Errors
 /// If the system has no random bytes to give.
-pub fn fresh_token() -> Result<Secret, TokenError> {
+pub fn new_token() -> Result<SecretText, TokenError> {
     let mut bytes = zeroize::Zeroizing::new([0_u8; 32]);
     getrandom::fill(bytes.as_mut_slice()).map_err(TokenError)?;
     let mut text = String::with_capacity(3 + 64);
@@ -21,11 +21,11 @@ pub fn fresh_token() -> Result<Secret, TokenError> {
             text.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
         }
     }
-    Ok(Secret::new(text))
+    Ok(SecretText::new(text))
 }
 
 /// Whether a text is one of ours.
-pub(super) fn is_ours(text: &str) -> bool {
+pub(super) fn is_foxwedge_token(text: &str) -> bool {
     let digits = text.strip_prefix("fw_").unwrap_or_default();
     digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -36,9 +36,12 @@ mod tests {
 
     #[test]
     fn tokens_are_long_and_differ() {
-        let (one, two) =
-            (fresh_token().expect("random bytes"), fresh_token().expect("random bytes"));
-        assert!(is_ours(one.reveal()) && is_ours(two.reveal()) && one != two);
-        assert!(!is_ours("fw_") && !is_ours("sk-1") && !is_ours(&"f".repeat(67)));
+        let (one, two) = (new_token().expect("random bytes"), new_token().expect("random bytes"));
+        assert!(is_foxwedge_token(one.reveal()) && is_foxwedge_token(two.reveal()) && one != two);
+        assert!(
+            !is_foxwedge_token("fw_")
+                && !is_foxwedge_token("sk-1")
+                && !is_foxwedge_token(&"f".repeat(67))
+        );
     }
 }

@@ -2,30 +2,33 @@
 
 use std::time::Duration;
 
-use foxwedge_core::{Language, Profile, Unanswered, Wire};
+use foxwedge_core::{Format, PlaceholderLanguage, Profile, UnansweredPolicy};
 
-use super::{Again, Busy, Content, Heal, Log, Mode, Overflow, Runs, Scope};
+use super::{
+    BusyPolicy, ContentRecording, GatewayLogFormat, GuardMode, OverflowPolicy, RepairRetry,
+    ReplayPolicy, RunRecording, TokenScope,
+};
 
 /// Something that can be written in a file, a variable or a flag.
-pub(super) trait Value: Sized {
+pub(super) trait ConfigValue: Sized {
     /// What is expected, for a complaint.
-    fn wanted() -> String;
+    fn expected() -> String;
 
     /// Reads it.
     fn read(text: &str) -> Option<Self>;
 
     /// As a file says it.
-    fn shown(&self) -> String;
+    fn to_toml(&self) -> String;
 }
 
 /// One of a few words.
-pub(super) trait Word: Copy + PartialEq + 'static {
+pub(super) trait WordValue: Copy + PartialEq + 'static {
     /// All of them.
     fn words() -> Vec<(&'static str, Self)>;
 }
 
-impl<T: Word> Value for T {
-    fn wanted() -> String {
+impl<T: WordValue> ConfigValue for T {
+    fn expected() -> String {
         let words: Vec<String> = T::words().iter().map(|(word, _)| format!("`{word}`")).collect();
         format!("one of {}", words.join(", "))
     }
@@ -34,21 +37,21 @@ impl<T: Word> Value for T {
         T::words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
     }
 
-    fn shown(&self) -> String {
+    fn to_toml(&self) -> String {
         let known = T::words().into_iter().find(|(_, value)| value == self);
-        quoted(known.map_or("", |(word, _)| word))
+        quote(known.map_or("", |(word, _)| word))
     }
 }
 
 /// A text in quotes, as TOML wants it.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     // The escapes of JSON are among those of TOML.
     serde_json::Value::from(text).to_string()
 }
 
 macro_rules! words {
     ($($type:ty: $($word:literal => $value:expr),+;)+) => {
-        $(impl Word for $type {
+        $(impl WordValue for $type {
             fn words() -> Vec<(&'static str, $type)> {
                 vec![$(($word, $value)),+]
             }
@@ -57,38 +60,38 @@ macro_rules! words {
 }
 
 words! {
-    Mode: "off" => Mode::Off, "observe" => Mode::Observe, "fix" => Mode::Fix,
-        "strict" => Mode::Strict;
-    Overflow: "compact" => Overflow::Compact, "summarize" => Overflow::Summarize,
-        "pass" => Overflow::Pass;
-    Heal: "once" => Heal::Once, "never" => Heal::Never;
-    Again: "marked" => Again::Marked, "identical" => Again::Identical, "never" => Again::Never;
-    Runs: "all" => Runs::All, "none" => Runs::None;
-    Content: "left" => Content::Left, "kept" => Content::Kept;
-    Log: "text" => Log::Text, "json" => Log::Json, "off" => Log::Off;
-    Scope: "user" => Scope::User, "admin" => Scope::Admin;
-    Language: "en" => Language::English, "zh" => Language::Chinese;
-    Unanswered: "answer" => Unanswered::Answer, "drop-turn" => Unanswered::DropTurn,
-        "drop-call" => Unanswered::DropCall;
+    GuardMode: "off" => GuardMode::Off, "observe" => GuardMode::Observe, "fix" => GuardMode::Fix,
+        "strict" => GuardMode::Strict;
+    OverflowPolicy: "compact" => OverflowPolicy::Compact, "summarize" => OverflowPolicy::Summarize,
+        "pass" => OverflowPolicy::Pass;
+    RepairRetry: "once" => RepairRetry::Once, "never" => RepairRetry::Never;
+    ReplayPolicy: "marked" => ReplayPolicy::Marked, "identical" => ReplayPolicy::Identical, "never" => ReplayPolicy::Never;
+    RunRecording: "all" => RunRecording::All, "none" => RunRecording::None;
+    ContentRecording: "left" => ContentRecording::Omitted, "kept" => ContentRecording::Stored;
+    GatewayLogFormat: "text" => GatewayLogFormat::Text, "json" => GatewayLogFormat::Json, "off" => GatewayLogFormat::Off;
+    TokenScope: "user" => TokenScope::User, "admin" => TokenScope::Admin;
+    PlaceholderLanguage: "en" => PlaceholderLanguage::English, "zh" => PlaceholderLanguage::Chinese;
+    UnansweredPolicy: "answer" => UnansweredPolicy::Answer, "drop-turn" => UnansweredPolicy::DropTurn,
+        "drop-call" => UnansweredPolicy::DropCall;
 }
 
-impl Word for Profile {
+impl WordValue for Profile {
     fn words() -> Vec<(&'static str, Profile)> {
         Profile::ALL.map(|profile| (profile.name(), profile)).to_vec()
     }
 }
 
 /// The formats that are spoken over HTTP with a key. Bedrock wants signed requests.
-impl Word for Wire {
-    fn words() -> Vec<(&'static str, Wire)> {
-        let spoken = Wire::ALL.into_iter().filter(|wire| *wire != Wire::Bedrock);
+impl WordValue for Format {
+    fn words() -> Vec<(&'static str, Format)> {
+        let spoken = Format::ALL.into_iter().filter(|wire| *wire != Format::Bedrock);
         spoken.map(|wire| (wire.name(), wire)).collect()
     }
 }
 
 /// A number of things.
-impl Value for usize {
-    fn wanted() -> String {
+impl ConfigValue for usize {
+    fn expected() -> String {
         "a whole number".to_owned()
     }
 
@@ -96,22 +99,22 @@ impl Value for usize {
         text.replace('_', "").parse().ok()
     }
 
-    fn shown(&self) -> String {
+    fn to_toml(&self) -> String {
         self.to_string()
     }
 }
 
 /// A number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Size(pub(super) usize);
+pub(super) struct ByteSize(pub(super) usize);
 
-impl Value for Size {
-    fn wanted() -> String {
+impl ConfigValue for ByteSize {
+    fn expected() -> String {
         "a size, as \"512KiB\" or \"32MiB\", or a number of bytes".to_owned()
     }
 
-    fn read(text: &str) -> Option<Size> {
-        let (number, unit) = split(text.trim())?;
+    fn read(text: &str) -> Option<ByteSize> {
+        let (number, unit) = split_number(text.trim())?;
         let unit = match unit.trim_start() {
             "" | "B" => 1,
             "kB" | "KB" => 1_000,
@@ -122,10 +125,10 @@ impl Value for Size {
             "GiB" => 1 << 30,
             _ => return None,
         };
-        number.checked_mul(unit)?.try_into().ok().map(Size)
+        number.checked_mul(unit)?.try_into().ok().map(ByteSize)
     }
 
-    fn shown(&self) -> String {
+    fn to_toml(&self) -> String {
         let whole = |unit: usize| self.0 > 0 && self.0.is_multiple_of(unit);
         match [("GiB", 30), ("MiB", 20), ("KiB", 10)].into_iter().find(|(_, bits)| whole(1 << bits))
         {
@@ -136,10 +139,10 @@ impl Value for Size {
 }
 
 /// More than anybody waits for: a hundred years.
-const MOST: Duration = Duration::from_secs(100 * 365 * 86_400);
+const LONGEST_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
 
-impl Value for Duration {
-    fn wanted() -> String {
+impl ConfigValue for Duration {
+    fn expected() -> String {
         "a time with its unit, as \"500ms\", \"30s\", \"10m\", \"24h\" or \"7d\"".to_owned()
     }
 
@@ -147,7 +150,7 @@ impl Value for Duration {
         let mut rest = text.trim();
         let mut sum = Duration::ZERO;
         loop {
-            let (number, behind) = split(rest)?;
+            let (number, behind) = split_number(rest)?;
             let end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
             let (unit, next) = behind.split_at_checked(end)?;
             let unit = match unit.trim() {
@@ -161,12 +164,12 @@ impl Value for Duration {
             sum = sum.checked_add(Duration::from_millis(number.checked_mul(unit)?))?;
             rest = next;
             if rest.is_empty() {
-                return Some(sum).filter(|sum| *sum <= MOST);
+                return Some(sum).filter(|sum| *sum <= LONGEST_DURATION);
             }
         }
     }
 
-    fn shown(&self) -> String {
+    fn to_toml(&self) -> String {
         let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
         let all = self.as_millis();
         let whole = |(_, unit): &(&str, u128)| all.is_multiple_of(*unit) && all > 0;
@@ -180,45 +183,45 @@ impl Value for Duration {
     }
 }
 
-impl Value for Busy {
-    fn wanted() -> String {
+impl ConfigValue for BusyPolicy {
+    fn expected() -> String {
         "`refuse`, or how long to wait, as \"60s\"".to_owned()
     }
 
-    fn read(text: &str) -> Option<Busy> {
+    fn read(text: &str) -> Option<BusyPolicy> {
         match text {
-            "refuse" => Some(Busy::Refuse),
-            text => Duration::read(text).map(Busy::Wait),
+            "refuse" => Some(BusyPolicy::Refuse),
+            text => Duration::read(text).map(BusyPolicy::Wait),
         }
     }
 
-    fn shown(&self) -> String {
+    fn to_toml(&self) -> String {
         match self {
-            Busy::Refuse => quoted("refuse"),
-            Busy::Wait(time) => time.shown(),
+            BusyPolicy::Refuse => quote("refuse"),
+            BusyPolicy::Wait(time) => time.to_toml(),
         }
     }
 }
 
 /// `bare = true`.
-pub(super) struct Truth(pub(super) bool);
+pub(super) struct BoolValue(pub(super) bool);
 
-impl Value for Truth {
-    fn wanted() -> String {
+impl ConfigValue for BoolValue {
+    fn expected() -> String {
         "true or false".to_owned()
     }
 
-    fn read(text: &str) -> Option<Truth> {
-        text.parse().ok().map(Truth)
+    fn read(text: &str) -> Option<BoolValue> {
+        text.parse().ok().map(BoolValue)
     }
 
-    fn shown(&self) -> String {
+    fn to_toml(&self) -> String {
         self.0.to_string()
     }
 }
 
 /// Digits, and what stands behind them.
-fn split(text: &str) -> Option<(u64, &str)> {
+fn split_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
     Some((digits.parse().ok()?, rest))
@@ -252,7 +255,7 @@ mod tests {
             ("18446744073709551615d", None),
         ];
         for (text, expected) in times {
-            let shown = Duration::read(text).map(|time| time.shown());
+            let shown = Duration::read(text).map(|time| time.to_toml());
             assert_eq!(shown.as_deref(), expected, "{text}");
         }
         let sizes = [
@@ -269,22 +272,22 @@ mod tests {
             ("18446744073709551615GiB", None),
         ];
         for (text, expected) in sizes {
-            let shown = Size::read(text).map(|size| size.shown());
+            let shown = ByteSize::read(text).map(|size| size.to_toml());
             assert_eq!(shown.as_deref(), expected, "{text}");
         }
     }
 
     #[test]
     fn words_are_exact() {
-        assert_eq!(Mode::read("fix"), Some(Mode::Fix));
-        assert_eq!(Mode::read("Fix"), None);
-        assert_eq!(Mode::wanted(), "one of `off`, `observe`, `fix`, `strict`");
-        assert_eq!(Wire::read("bedrock"), None);
-        assert_eq!(Busy::read("refuse"), Some(Busy::Refuse));
-        assert_eq!(Busy::read("1m").map(|busy| busy.shown()).as_deref(), Some("\"1m\""));
-        assert_eq!(quoted("a\"b\\\n"), r#""a\"b\\\n""#);
-        for mode in [Mode::Off, Mode::Observe, Mode::Fix, Mode::Strict] {
-            assert_eq!(Mode::read(mode.name()), Some(mode));
+        assert_eq!(GuardMode::read("fix"), Some(GuardMode::Fix));
+        assert_eq!(GuardMode::read("Fix"), None);
+        assert_eq!(GuardMode::expected(), "one of `off`, `observe`, `fix`, `strict`");
+        assert_eq!(Format::read("bedrock"), None);
+        assert_eq!(BusyPolicy::read("refuse"), Some(BusyPolicy::Refuse));
+        assert_eq!(BusyPolicy::read("1m").map(|busy| busy.to_toml()).as_deref(), Some("\"1m\""));
+        assert_eq!(quote("a\"b\\\n"), r#""a\"b\\\n""#);
+        for mode in [GuardMode::Off, GuardMode::Observe, GuardMode::Fix, GuardMode::Strict] {
+            assert_eq!(GuardMode::read(mode.name()), Some(mode));
         }
     }
 }

@@ -7,66 +7,67 @@ use std::{
 };
 
 use foxwedge_core::{
-    Wire,
-    compact::{Fraction, Limits, Pace},
+    Format,
+    compact::{CompactionPace, HistoryFraction, TokenLimits},
 };
 use foxwedge_dialect::{
-    compact::{Digest, Settings, Stage, Summarizer, compact},
+    compact::{CompactionSettings, CompactionStage, DigestSummarizer, HistorySummarizer, compact},
     text,
 };
-use foxwedge_tokens::{Remembering, Tokenizer, models};
+use foxwedge_tokens::{CachedCounter, ModelTokenizer, models};
 
-use super::{Action, Change, Guarded, Judging, question};
-use crate::config::{Mode, Overflow, Route};
+use super::{GuardAction, GuardInput, GuardedRequest, RepairChange, route_check_options};
+use crate::config::{GuardMode, ModelRoute, OverflowPolicy};
 
 /// Estimates are a few percent off.
-const SHARE: f64 = 0.95;
+const WINDOW_SHARE: f64 = 0.95;
 /// Room for a reply of which nobody said how long it may be.
-const REPLY: u64 = 4_096;
+const DEFAULT_REPLY_TOKENS: u64 = 4_096;
 /// Requests of so many bytes fit into every window.
-const TINY: usize = 2_000;
+const ALWAYS_FITS_BYTES: usize = 2_000;
 /// Texts that a model's counter remembers.
-const REMEMBERED: usize = 20_000;
+const REMEMBERED_TEXTS: usize = 20_000;
 /// Models with a counter of their own at a time.
-const MODELS: usize = 32;
+const MAX_COUNTERS: usize = 32;
 
 /// The counters of models, which remember what they have counted.
 #[derive(Default)]
-pub(crate) struct Scales(Mutex<HashMap<String, Remembering<Tokenizer>>>);
+pub(crate) struct TokenCounters(Mutex<HashMap<String, CachedCounter<ModelTokenizer>>>);
 
-impl Scales {
+impl TokenCounters {
     /// The counter of a model, out of the box while it is used.
-    fn take(&self, model: &str) -> Remembering<Tokenizer> {
+    fn take_counter(&self, model: &str) -> CachedCounter<ModelTokenizer> {
         let mut scales = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        scales
-            .remove(model)
-            .unwrap_or_else(|| Remembering::new(Tokenizer::for_model(Some(model)), REMEMBERED))
+        scales.remove(model).unwrap_or_else(|| {
+            CachedCounter::new(ModelTokenizer::for_model(Some(model)), REMEMBERED_TEXTS)
+        })
     }
 
-    fn put_back(&self, model: &str, counter: Remembering<Tokenizer>) {
+    fn return_counter(&self, model: &str, counter: CachedCounter<ModelTokenizer>) {
         let mut scales = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if scales.len() < MODELS {
+        if scales.len() < MAX_COUNTERS {
             scales.insert(model.to_owned(), counter);
         }
     }
 
     /// Lends the counter of a model.
-    pub(crate) fn with<T>(
+    pub(crate) fn with_counter<T>(
         &self,
         model: &str,
-        work: impl FnOnce(&mut Remembering<Tokenizer>) -> T,
+        work: impl FnOnce(&mut CachedCounter<ModelTokenizer>) -> T,
     ) -> T {
-        let mut counter = self.take(model);
+        let mut counter = self.take_counter(model);
         let done = work(&mut counter);
-        self.put_back(model, counter);
+        self.return_counter(model, counter);
         done
     }
 
     /// How many tokens a request takes.
-    pub(crate) fn weigh(&self, source: &str, wire: Wire, model: &str) -> Option<u64> {
+    pub(crate) fn count_tokens(&self, source: &str, wire: Format, model: &str) -> Option<u64> {
         let reading =
-            foxwedge_dialect::read(source, wire, foxwedge_dialect::Want::default()).ok()?;
-        Some(self.with(model, |counter| {
+            foxwedge_dialect::read(source, wire, foxwedge_dialect::OutlineOptions::default())
+                .ok()?;
+        Some(self.with_counter(model, |counter| {
             foxwedge_dialect::compact::weigh(&reading.draft, reading.frame, counter).total()
         }))
     }
@@ -74,33 +75,33 @@ impl Scales {
 
 /// A request that may be too long.
 #[derive(Clone, Copy)]
-pub(crate) struct Room<'a> {
-    pub(crate) route: &'a Route,
+pub(crate) struct ContextBudget<'a> {
+    pub(crate) route: &'a ModelRoute,
     /// The format of the request.
-    pub(crate) wire: Wire,
+    pub(crate) wire: Format,
     /// The upstream's name of the model.
     pub(crate) model: &'a str,
     /// How many tokens the reply may have.
     pub(crate) reply: Option<u64>,
 }
 
-impl Room<'_> {
+impl ContextBudget<'_> {
     /// Whether the request is too long for certain or perhaps; a token takes a byte or more, so
     /// most requests are not looked at.
-    pub(crate) fn is_doubtful(self, body: &[u8]) -> bool {
+    pub(crate) fn may_overflow(self, body: &[u8]) -> bool {
         // No model that we know has so small a window: the table need not be searched.
-        let tiny = self.route.window.is_none() && body.len() < TINY;
+        let tiny = self.route.window.is_none() && body.len() < ALWAYS_FITS_BYTES;
         !tiny
-            && self.route.guard.mode == Mode::Fix
-            && self.limits().is_some_and(|limits| body.len() as u64 > limits.most())
+            && self.route.guard.mode == GuardMode::Fix
+            && self.limits().is_some_and(|limits| body.len() as u64 > limits.max_tokens())
     }
 
-    fn limits(self) -> Option<Limits> {
-        let known = models::find(self.model);
+    fn limits(self) -> Option<TokenLimits> {
+        let known = models::find_model(self.model);
         let window = self.route.window.or(known.map(|model| model.window))?;
-        let reply = self.reply.unwrap_or(REPLY).min(window / 2);
-        let limits = Limits::of_window(window, reply, Fraction::new(SHARE)?);
-        Some(limits.at(Pace::Steady))
+        let reply = self.reply.unwrap_or(DEFAULT_REPLY_TOKENS).min(window / 2);
+        let limits = TokenLimits::of_window(window, reply, HistoryFraction::new(WINDOW_SHARE)?);
+        Some(limits.with_pace(CompactionPace::Incremental))
     }
 }
 
@@ -116,11 +117,15 @@ pub(crate) struct ContextOverflow {
 /// Whether a request surely has no room, after everything that could be done about it. Only a window
 /// that was set counts, and only what is sure: media are left out, and who has no vocabulary of the
 /// model counts half.
-pub(crate) fn overflow(body: &[u8], room: Room<'_>, scales: &Scales) -> Option<ContextOverflow> {
+pub(crate) fn find_overflow(
+    body: &[u8],
+    room: ContextBudget<'_>,
+    scales: &TokenCounters,
+) -> Option<ContextOverflow> {
     let window = room.route.window?;
     match room.route.guard.mode {
-        Mode::Fix | Mode::Strict => {}
-        Mode::Off | Mode::Observe => return None,
+        GuardMode::Fix | GuardMode::Strict => {}
+        GuardMode::Off | GuardMode::Observe => return None,
     }
     // A token takes a byte or more.
     if body.len() as u64 <= window {
@@ -128,9 +133,10 @@ pub(crate) fn overflow(body: &[u8], room: Room<'_>, scales: &Scales) -> Option<C
     }
     let source = text(body).ok()?;
     let reading =
-        foxwedge_dialect::read(source, room.wire, foxwedge_dialect::Want::default()).ok()?;
+        foxwedge_dialect::read(source, room.wire, foxwedge_dialect::OutlineOptions::default())
+            .ok()?;
     let draft = &reading.draft;
-    let weights = scales.with(room.model, |counter| {
+    let weights = scales.with_counter(room.model, |counter| {
         foxwedge_dialect::compact::weigh(draft, reading.frame, counter)
     });
     let parts: usize = draft.messages.iter().map(|message| draft.parts_of(message).len()).sum();
@@ -148,42 +154,53 @@ fn is_overflow(tokens: u64, exact: bool, window: u64) -> bool {
 }
 
 /// Makes a request fit into the window of its model without asking anybody.
-pub(super) fn fit(guarded: &mut Guarded, judging: Judging<'_>, scales: &Scales) {
-    let room = Room {
+pub(super) fn compact_if_needed(
+    guarded: &mut GuardedRequest,
+    judging: GuardInput<'_>,
+    scales: &TokenCounters,
+) {
+    let room = ContextBudget {
         route: judging.route,
         wire: judging.to,
         model: judging.model,
         reply: judging.reading.envelope.max_output,
     };
     match judging.route.guard.overflow {
-        Overflow::Compact if room.is_doubtful(&guarded.body) => {
-            shorten(guarded, room, scales, &[Stage::Elide, Stage::Budget], &mut Digest);
+        OverflowPolicy::Compact if room.may_overflow(&guarded.body) => {
+            compact_request(
+                guarded,
+                room,
+                scales,
+                &[CompactionStage::Elide, CompactionStage::Budget],
+                &mut DigestSummarizer,
+            );
         }
-        Overflow::Compact | Overflow::Summarize | Overflow::Pass => {}
+        OverflowPolicy::Compact | OverflowPolicy::Summarize | OverflowPolicy::Pass => {}
     }
 }
 
 /// Makes a request shorter. What cannot become short enough goes as it is: the provider says so in its
 /// own words.
-pub(crate) fn shorten(
-    guarded: &mut Guarded,
-    room: Room<'_>,
-    scales: &Scales,
-    stages: &[Stage],
-    summarizer: &mut dyn Summarizer,
+pub(crate) fn compact_request(
+    guarded: &mut GuardedRequest,
+    room: ContextBudget<'_>,
+    scales: &TokenCounters,
+    stages: &[CompactionStage],
+    summarizer: &mut dyn HistorySummarizer,
 ) {
     let (Some(limits), Ok(source)) = (room.limits(), text(&guarded.body)) else { return };
-    let mut settings = Settings::new(question(room.route, room.wire), limits);
+    let mut settings = CompactionSettings::new(route_check_options(room.route, room.wire), limits);
     settings.stages = stages.to_vec();
-    let compacted = scales
-        .with(room.model, |counter| compact(source, room.wire, &settings, counter, summarizer));
+    let compacted = scales.with_counter(room.model, |counter| {
+        compact(source, room.wire, &settings, counter, summarizer)
+    });
     let Ok(compacted) = compacted else { return };
     if !compacted.is_changed() {
         return;
     }
     let (before, after) = (compacted.account.before, compacted.account.after);
     let body = compacted.text.into_owned();
-    guarded.changes.push(Change {
+    guarded.changes.push(RepairChange {
         code: 0,
         strategy: "compact",
         message: 0,
@@ -194,7 +211,7 @@ pub(crate) fn shorten(
         ),
     });
     guarded.compacted = Some((before.tokens, after.tokens));
-    guarded.action = Action::Fixed;
+    guarded.action = GuardAction::Fixed;
     guarded.body = body.into();
 }
 

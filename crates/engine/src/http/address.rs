@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::config::Addresses;
+use crate::config::AddressPolicy;
 
 /// Services of cloud providers that hand out credentials, outside the link-local range.
 const METADATA: [IpAddr; 5] = [
@@ -15,12 +15,12 @@ const METADATA: [IpAddr; 5] = [
 ];
 
 /// Whether an address may be connected to.
-pub(super) fn is_allowed(address: IpAddr, addresses: Addresses) -> bool {
+pub(super) fn is_allowed(address: IpAddr, addresses: AddressPolicy) -> bool {
     let fits = match (address, addresses) {
-        (IpAddr::V4(address), Addresses::Public) => is_public(address),
-        (IpAddr::V4(address), Addresses::Private) => is_usable(address),
-        (IpAddr::V6(address), Addresses::Public) => is_public_6(address),
-        (IpAddr::V6(address), Addresses::Private) => is_usable_6(address),
+        (IpAddr::V4(address), AddressPolicy::Public) => is_public(address),
+        (IpAddr::V4(address), AddressPolicy::Private) => is_usable(address),
+        (IpAddr::V6(address), AddressPolicy::Public) => is_public_6(address),
+        (IpAddr::V6(address), AddressPolicy::Private) => is_usable_6(address),
     };
     fits && !METADATA.contains(&address)
 }
@@ -62,11 +62,11 @@ fn is_public_6(address: Ipv6Addr) -> bool {
 fn is_usable_6(address: Ipv6Addr) -> bool {
     let first = address.segments()[0];
     let local = address.is_unspecified() || address.is_multicast() || first & 0xffc0 == 0xfe80;
-    !local && inside(address).into_iter().flatten().all(is_usable)
+    !local && embedded_addresses(address).into_iter().flatten().all(is_usable)
 }
 
 /// The addresses that an address carries inside.
-fn inside(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
+fn embedded_addresses(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     let from = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
         Some(Ipv4Addr::new(a, b, c, d))
@@ -120,8 +120,8 @@ mod tests {
             let (expected, addresses) = line.split_once(' ').expect("a word and addresses");
             for text in addresses.split_whitespace() {
                 let address = text.parse().expect("an address");
-                let public = is_allowed(address, Addresses::Public);
-                let found = match (public, is_allowed(address, Addresses::Private)) {
+                let public = is_allowed(address, AddressPolicy::Public);
+                let found = match (public, is_allowed(address, AddressPolicy::Private)) {
                     (true, true) => "public",
                     (false, true) => "private",
                     (false, false) => "never",

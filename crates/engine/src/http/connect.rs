@@ -18,94 +18,113 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 
 use crate::{
-    config::Target,
+    config::NetworkTarget,
     http::{
-        HttpError, Kind, Reached, Stage,
+        HttpError, HttpErrorKind, HttpStage, RequestDelivery,
         address::is_allowed,
-        connection::{Connection, Link},
-        request::bare,
+        connection::{ConnectionStream, UpstreamConnection},
+        request::without_brackets,
         tls,
     },
 };
 
 /// More than anybody waits, and little enough to be added to now.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an address may say nothing before the next one is tried beside it.
-const HEAD_START: Duration = Duration::from_millis(250);
+const ADDRESS_DELAY: Duration = Duration::from_millis(250);
 /// How many addresses of a name are tried.
-const MOST: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 
 /// A new connection to a target, within a time.
 pub(super) async fn connect(
-    target: &Target,
+    target: &NetworkTarget,
     within: Duration,
     encryption: &Result<Arc<ClientConfig>, rustls::Error>,
-) -> Result<Connection, HttpError> {
-    let deadline = Instant::now() + within.min(LONGEST);
+) -> Result<UpstreamConnection, HttpError> {
+    let deadline = Instant::now() + within.min(MAX_TIMEOUT);
     let addresses = resolve(target, deadline).await?;
-    let stream = first_of(&addresses, deadline).await?;
+    let stream = connect_to_first(&addresses, deadline).await?;
     if !target.tls {
-        return Ok(Connection::new(Link::Plain(stream)));
+        return Ok(UpstreamConnection::new(ConnectionStream::Plain(stream)));
     }
     let config = encryption.as_ref().map_err(|error| {
-        HttpError::before(Stage::Tls, Kind::Failed, "it cannot be set up").because(error.clone())
+        HttpError::before_send(HttpStage::Tls, HttpErrorKind::Failed, "it cannot be set up")
+            .with_source(error.clone())
     })?;
     let connector = TlsConnector::from(Arc::clone(config));
-    let shaking = connector.connect(tls::name(bare(&target.host))?, stream);
+    let shaking = connector.connect(tls::server_name(without_brackets(&target.host))?, stream);
     match timeout_at(deadline, shaking).await {
-        Ok(Ok(stream)) => Ok(Connection::new(Link::Tls(Box::new(stream)))),
-        Ok(Err(error)) => Err(HttpError::system(Stage::Tls, Reached::No, error)),
-        Err(_) => Err(late(Stage::Tls)),
+        Ok(Ok(stream)) => Ok(UpstreamConnection::new(ConnectionStream::Tls(Box::new(stream)))),
+        Ok(Err(error)) => Err(HttpError::from_io(HttpStage::Tls, RequestDelivery::NotSent, error)),
+        Err(_) => Err(connect_timeout_error(HttpStage::Tls)),
     }
 }
 
 /// The addresses of a target that may be connected to; at least one.
-async fn resolve(target: &Target, deadline: Instant) -> Result<Vec<SocketAddr>, HttpError> {
-    let host = bare(&target.host);
+async fn resolve(target: &NetworkTarget, deadline: Instant) -> Result<Vec<SocketAddr>, HttpError> {
+    let host = without_brackets(&target.host);
     let mut addresses: Vec<SocketAddr> = if let Ok(address) = host.parse::<IpAddr>() {
         vec![(address, target.port).into()]
     } else {
         match timeout_at(deadline, lookup_host((host, target.port))).await {
             Ok(Ok(addresses)) => addresses.collect(),
-            Ok(Err(error)) => return Err(HttpError::system(Stage::Resolve, Reached::No, error)),
-            Err(_) => return Err(late(Stage::Resolve)),
+            Ok(Err(error)) => {
+                return Err(HttpError::from_io(
+                    HttpStage::Resolve,
+                    RequestDelivery::NotSent,
+                    error,
+                ));
+            }
+            Err(_) => return Err(connect_timeout_error(HttpStage::Resolve)),
         }
     };
     if addresses.is_empty() {
-        return Err(HttpError::before(Stage::Resolve, Kind::Failed, "the name has no address"));
+        return Err(HttpError::before_send(
+            HttpStage::Resolve,
+            HttpErrorKind::Failed,
+            "the name has no address",
+        ));
     }
     addresses.retain(|address| is_allowed(address.ip(), target.addresses));
     if addresses.is_empty() {
         let detail = "the address is not allowed for this upstream";
-        return Err(HttpError::before(Stage::Address, Kind::Forbidden, detail));
+        return Err(HttpError::before_send(HttpStage::Address, HttpErrorKind::Forbidden, detail));
     }
-    addresses.truncate(MOST);
+    addresses.truncate(MAX_ADDRESSES);
     Ok(addresses)
 }
 
 /// Connects to the address that answers first. Each begins when the one before it has failed, or
 /// has said nothing for a while: an address that never answers costs that while and no more.
-async fn first_of(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, HttpError> {
+async fn connect_to_first(
+    addresses: &[SocketAddr],
+    deadline: Instant,
+) -> Result<TcpStream, HttpError> {
     let open = async |address: SocketAddr| {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(stream)
     };
-    match timeout_at(deadline, race(addresses, |address| Box::pin(open(address)))).await {
+    match timeout_at(deadline, first_success(addresses, |address| Box::pin(open(address)))).await {
         Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => Err(HttpError::system(Stage::Connect, Reached::No, error)),
-        Err(_) => Err(late(Stage::Connect)),
+        Ok(Err(error)) => {
+            Err(HttpError::from_io(HttpStage::Connect, RequestDelivery::NotSent, error))
+        }
+        Err(_) => Err(connect_timeout_error(HttpStage::Connect)),
     }
 }
 
 /// The first that succeeds, or the last error.
-async fn race<T, F>(addresses: &[SocketAddr], open: impl Fn(SocketAddr) -> F) -> io::Result<T>
+async fn first_success<T, F>(
+    addresses: &[SocketAddr],
+    open: impl Fn(SocketAddr) -> F,
+) -> io::Result<T>
 where
     F: Future<Output = io::Result<T>> + Unpin,
 {
     let mut waiting = addresses.iter();
     let mut running: Vec<F> = Vec::new();
-    let mut pause = pin!(sleep(HEAD_START));
+    let mut pause = pin!(sleep(ADDRESS_DELAY));
     poll_fn(|context| {
         loop {
             let mut failed = None;
@@ -125,7 +144,7 @@ where
             match if begin { waiting.next() } else { None } {
                 Some(address) => {
                     running.push(open(*address));
-                    pause.as_mut().reset(Instant::now() + HEAD_START);
+                    pause.as_mut().reset(Instant::now() + ADDRESS_DELAY);
                 }
                 None if running.is_empty() => {
                     let nobody = || io::ErrorKind::AddrNotAvailable.into();
@@ -138,8 +157,8 @@ where
     .await
 }
 
-fn late(stage: Stage) -> HttpError {
-    HttpError::before(stage, Kind::Late, "it took too long")
+fn connect_timeout_error(stage: HttpStage) -> HttpError {
+    HttpError::before_send(stage, HttpErrorKind::Timeout, "it took too long")
 }
 
 #[cfg(test)]
@@ -147,10 +166,10 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::config::Addresses;
+    use crate::config::AddressPolicy;
 
-    fn target(host: &str, port: u16, addresses: Addresses) -> Target {
-        Target { tls: false, host: host.into(), port, prefix: "".into(), addresses }
+    fn target(host: &str, port: u16, addresses: AddressPolicy) -> NetworkTarget {
+        NetworkTarget { tls: false, host: host.into(), port, prefix: "".into(), addresses }
     }
 
     fn soon() -> Instant {
@@ -161,11 +180,11 @@ mod tests {
     async fn a_connection_sends_at_once() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let target = target("127.0.0.1", port, Addresses::Private);
-        let encryption = tls::usual();
+        let target = target("127.0.0.1", port, AddressPolicy::Private);
+        let encryption = tls::default_config();
         let connection =
             connect(&target, Duration::from_secs(60), &encryption).await.expect("connected");
-        let Link::Plain(stream) = connection.link() else { panic!("not encrypted") };
+        let ConnectionStream::Plain(stream) = connection.stream() else { panic!("not encrypted") };
         assert!(stream.nodelay().expect("an option"));
     }
 
@@ -176,10 +195,10 @@ mod tests {
         drop(dead);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let open = listener.local_addr().expect("an address");
-        let stream = first_of(&[closed, open], soon()).await.expect("connected");
+        let stream = connect_to_first(&[closed, open], soon()).await.expect("connected");
         assert_eq!(stream.peer_addr().expect("an address"), open);
-        let error = first_of(&[closed, closed], soon()).await.expect_err("nobody there");
-        assert_eq!((error.stage, error.reached), (Stage::Connect, Reached::No));
+        let error = connect_to_first(&[closed, closed], soon()).await.expect_err("nobody there");
+        assert_eq!((error.stage, error.delivery), (HttpStage::Connect, RequestDelivery::NotSent));
     }
 
     #[tokio::test]
@@ -204,30 +223,33 @@ mod tests {
         ];
         for (ports, expected) in table {
             let addresses: Vec<SocketAddr> = ports.iter().map(|port| address(*port)).collect();
-            assert_eq!(race(&addresses, open).await.ok(), expected, "{ports:?}");
+            assert_eq!(first_success(&addresses, open).await.ok(), expected, "{ports:?}");
         }
     }
 
     #[tokio::test]
     async fn addresses_are_checked_before_anything_is_connected() {
         let table = [
-            ("127.0.0.1", Addresses::Private, "127.0.0.1:80"),
-            ("[::1]", Addresses::Private, "[::1]:80"),
-            ("1.1.1.1", Addresses::Public, "1.1.1.1:80"),
-            ("127.0.0.1", Addresses::Public, "address"),
-            ("localhost", Addresses::Public, "address"),
-            ("[::ffff:169.254.169.254]", Addresses::Private, "address"),
-            ("169.254.169.254", Addresses::Private, "address"),
+            ("127.0.0.1", AddressPolicy::Private, "127.0.0.1:80"),
+            ("[::1]", AddressPolicy::Private, "[::1]:80"),
+            ("1.1.1.1", AddressPolicy::Public, "1.1.1.1:80"),
+            ("127.0.0.1", AddressPolicy::Public, "address"),
+            ("localhost", AddressPolicy::Public, "address"),
+            ("[::ffff:169.254.169.254]", AddressPolicy::Private, "address"),
+            ("169.254.169.254", AddressPolicy::Private, "address"),
             // Other ways to write loopback: either not a name, or checked like any other.
-            ("0x7f.1", Addresses::Public, "not connected"),
-            ("2130706433", Addresses::Public, "not connected"),
-            ("127.1", Addresses::Public, "not connected"),
+            ("0x7f.1", AddressPolicy::Public, "not connected"),
+            ("2130706433", AddressPolicy::Public, "not connected"),
+            ("127.1", AddressPolicy::Public, "not connected"),
         ];
         for (host, addresses, expected) in table {
             let found = match resolve(&target(host, 80, addresses), soon()).await {
                 Ok(addresses) => format!("{}", addresses[0]),
                 Err(error) if expected == "not connected" => {
-                    assert!(matches!(error.stage, Stage::Address | Stage::Resolve), "{host}");
+                    assert!(
+                        matches!(error.stage, HttpStage::Address | HttpStage::Resolve),
+                        "{host}"
+                    );
                     expected.to_owned()
                 }
                 Err(error) => error.stage.name().to_owned(),

@@ -1,31 +1,31 @@
 //! Takes the framing off a body: a number of bytes, chunks, or everything until the end of the
 //! connection. It knows no socket: bytes come in as they were cut, and it remembers where it is.
 
-use crate::http::Kind;
+use crate::http::HttpErrorKind;
 
 /// Bytes of one line that says how long a chunk is.
-const LINE: u32 = 4 << 10;
+const MAX_CHUNK_LINE: u32 = 4 << 10;
 /// Bytes of all that comes behind the last chunk.
-const TRAILERS: u32 = 64 << 10;
+const MAX_TRAILERS: u32 = 64 << 10;
 
 /// Where in a body we are.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Decoder {
+pub(super) enum BodyDecoder {
     /// So many bytes are to come.
     Length(u64),
     /// Chunks.
-    Chunked(Chunk),
+    Chunked(ChunkPosition),
     /// Everything until the connection closes.
     UntilClose,
     /// Nothing more comes.
     Ended,
     /// It cannot be read any further.
-    Broken(Fault),
+    Broken(ResponseReadError),
 }
 
 /// Where among the chunks we are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Chunk {
+pub(super) enum ChunkPosition {
     /// Before the first digit of a length.
     Start,
     /// Behind a digit of a length.
@@ -54,110 +54,112 @@ pub(super) enum Chunk {
 
 /// Why a reply cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Fault {
-    pub(super) kind: Kind,
+pub(super) struct ResponseReadError {
+    pub(super) kind: HttpErrorKind,
     pub(super) detail: &'static str,
 }
 
-impl Fault {
-    pub(super) const fn malformed(detail: &'static str) -> Fault {
-        Fault { kind: Kind::Malformed, detail }
+impl ResponseReadError {
+    pub(super) const fn malformed(detail: &'static str) -> ResponseReadError {
+        ResponseReadError { kind: HttpErrorKind::Malformed, detail }
     }
 
-    pub(super) const fn too_large(detail: &'static str) -> Fault {
-        Fault { kind: Kind::TooLarge, detail }
+    pub(super) const fn too_large(detail: &'static str) -> ResponseReadError {
+        ResponseReadError { kind: HttpErrorKind::TooLarge, detail }
     }
 }
 
 /// What was found in some bytes: content in `start..end`, and `used` bytes are done with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Decoded {
+pub(super) struct DecodedRange {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) used: usize,
 }
 
-impl Decoder {
+impl BodyDecoder {
     /// A body in chunks.
-    pub(super) const CHUNKED: Decoder = Decoder::Chunked(Chunk::Start);
+    pub(super) const CHUNKED: BodyDecoder = BodyDecoder::Chunked(ChunkPosition::Start);
 
     /// Takes the framing off. The contents of several chunks are moved together, over the framing
     /// that stood between them. What came before a fault is given first, the fault with the next
     /// call.
-    pub(super) fn decode(&mut self, bytes: &mut [u8]) -> Result<Decoded, Fault> {
+    pub(super) fn decode(&mut self, bytes: &mut [u8]) -> Result<DecodedRange, ResponseReadError> {
         match self {
-            Decoder::Length(left) => {
-                let take = fitting(*left, bytes.len());
+            BodyDecoder::Length(left) => {
+                let take = bounded_length(*left, bytes.len());
                 *left -= take as u64;
                 if *left == 0 {
-                    *self = Decoder::Ended;
+                    *self = BodyDecoder::Ended;
                 }
-                Ok(Decoded { start: 0, end: take, used: take })
+                Ok(DecodedRange { start: 0, end: take, used: take })
             }
-            Decoder::UntilClose => Ok(Decoded { start: 0, end: bytes.len(), used: bytes.len() }),
-            Decoder::Chunked(_) => {
-                let found = self.chunks(bytes);
+            BodyDecoder::UntilClose => {
+                Ok(DecodedRange { start: 0, end: bytes.len(), used: bytes.len() })
+            }
+            BodyDecoder::Chunked(_) => {
+                let found = self.decode_chunks(bytes);
                 match self {
-                    Decoder::Broken(fault) if found.start == found.end => Err(*fault),
-                    Decoder::Broken(_)
-                    | Decoder::Chunked(_)
-                    | Decoder::Ended
-                    | Decoder::Length(_)
-                    | Decoder::UntilClose => Ok(found),
+                    BodyDecoder::Broken(fault) if found.start == found.end => Err(*fault),
+                    BodyDecoder::Broken(_)
+                    | BodyDecoder::Chunked(_)
+                    | BodyDecoder::Ended
+                    | BodyDecoder::Length(_)
+                    | BodyDecoder::UntilClose => Ok(found),
                 }
             }
-            Decoder::Ended => Ok(Decoded::default()),
-            Decoder::Broken(fault) => Err(*fault),
+            BodyDecoder::Ended => Ok(DecodedRange::default()),
+            BodyDecoder::Broken(fault) => Err(*fault),
         }
     }
 
     /// The connection was closed. Whether the body is whole.
-    pub(super) fn close(&mut self) -> Result<(), Fault> {
+    pub(super) fn close(&mut self) -> Result<(), ResponseReadError> {
         match self {
-            Decoder::UntilClose | Decoder::Ended => {
-                *self = Decoder::Ended;
+            BodyDecoder::UntilClose | BodyDecoder::Ended => {
+                *self = BodyDecoder::Ended;
                 Ok(())
             }
-            Decoder::Length(_) | Decoder::Chunked(_) => Err(Fault {
-                kind: Kind::Closed,
+            BodyDecoder::Length(_) | BodyDecoder::Chunked(_) => Err(ResponseReadError {
+                kind: HttpErrorKind::Closed,
                 detail: "the connection was closed before its end",
             }),
-            Decoder::Broken(fault) => Err(*fault),
+            BodyDecoder::Broken(fault) => Err(*fault),
         }
     }
 
-    fn chunks(&mut self, bytes: &mut [u8]) -> Decoded {
-        let Decoder::Chunked(mut chunk) = *self else { return Decoded::default() };
-        let mut found = Decoded::default();
+    fn decode_chunks(&mut self, bytes: &mut [u8]) -> DecodedRange {
+        let BodyDecoder::Chunked(mut chunk) = *self else { return DecodedRange::default() };
+        let mut found = DecodedRange::default();
         while let Some(&byte) = bytes.get(found.used) {
-            if let Chunk::Data(left) = chunk {
-                let take = fitting(left, bytes.len() - found.used);
-                found.keep(bytes, take);
+            if let ChunkPosition::Data(left) = chunk {
+                let take = bounded_length(left, bytes.len() - found.used);
+                found.append_chunk(bytes, take);
                 let left = left - take as u64;
-                chunk = if left == 0 { Chunk::DataEnd } else { Chunk::Data(left) };
+                chunk = if left == 0 { ChunkPosition::DataEnd } else { ChunkPosition::Data(left) };
                 continue;
             }
             found.used += 1;
-            match chunk.after(byte) {
+            match chunk.next_position(byte) {
                 Ok(Some(next)) => chunk = next,
                 Ok(None) => {
-                    *self = Decoder::Ended;
+                    *self = BodyDecoder::Ended;
                     return found;
                 }
                 Err(fault) => {
-                    *self = Decoder::Broken(fault);
+                    *self = BodyDecoder::Broken(fault);
                     return found;
                 }
             }
         }
-        *self = Decoder::Chunked(chunk);
+        *self = BodyDecoder::Chunked(chunk);
         found
     }
 }
 
-impl Decoded {
+impl DecodedRange {
     /// Puts the next bytes behind those that were found before.
-    fn keep(&mut self, bytes: &mut [u8], count: usize) {
+    fn append_chunk(&mut self, bytes: &mut [u8], count: usize) {
         if self.start == self.end {
             (self.start, self.end) = (self.used, self.used);
         } else {
@@ -168,45 +170,59 @@ impl Decoded {
     }
 }
 
-impl Chunk {
+impl ChunkPosition {
     /// The place behind one byte of framing; `None` behind the last of all.
-    fn after(self, byte: u8) -> Result<Option<Chunk>, Fault> {
+    fn next_position(self, byte: u8) -> Result<Option<ChunkPosition>, ResponseReadError> {
         let next = match (self, byte) {
-            (Chunk::Start, _) => Chunk::Size(digit(byte)?),
-            (Chunk::Size(size), b'\r') => Chunk::SizeEnd(size),
-            (Chunk::Size(size), b' ' | b'\t') => Chunk::Space(size, 0),
-            (Chunk::Size(size), b';') => Chunk::Extension(size, 0),
-            (Chunk::Size(size), _) => {
-                let digit = digit(byte)?;
-                let more = size.checked_mul(16).ok_or(Fault::malformed("a chunk is too long"))?;
-                Chunk::Size(more | digit)
+            (ChunkPosition::Start, _) => ChunkPosition::Size(hex_digit(byte)?),
+            (ChunkPosition::Size(size), b'\r') => ChunkPosition::SizeEnd(size),
+            (ChunkPosition::Size(size), b' ' | b'\t') => ChunkPosition::Space(size, 0),
+            (ChunkPosition::Size(size), b';') => ChunkPosition::Extension(size, 0),
+            (ChunkPosition::Size(size), _) => {
+                let digit = hex_digit(byte)?;
+                let more = size
+                    .checked_mul(16)
+                    .ok_or(ResponseReadError::malformed("a chunk is too long"))?;
+                ChunkPosition::Size(more | digit)
             }
-            (Chunk::Space(size, _) | Chunk::Extension(size, _), b'\r') => Chunk::SizeEnd(size),
-            (Chunk::Space(size, length), b' ' | b'\t') => Chunk::Space(size, line(length)?),
-            (Chunk::Space(size, length), b';') => Chunk::Extension(size, line(length)?),
-            (Chunk::Space(..), _) => return Err(NO_LENGTH),
-            (Chunk::Extension(..), b'\n') => return Err(NO_LINE_END),
-            (Chunk::Extension(size, length), _) => Chunk::Extension(size, line(length)?),
-            (Chunk::SizeEnd(0), b'\n') => Chunk::Trailer(0),
-            (Chunk::SizeEnd(size), b'\n') => Chunk::Data(size),
+            (ChunkPosition::Space(size, _) | ChunkPosition::Extension(size, _), b'\r') => {
+                ChunkPosition::SizeEnd(size)
+            }
+            (ChunkPosition::Space(size, length), b' ' | b'\t') => {
+                ChunkPosition::Space(size, count_line_byte(length)?)
+            }
+            (ChunkPosition::Space(size, length), b';') => {
+                ChunkPosition::Extension(size, count_line_byte(length)?)
+            }
+            (ChunkPosition::Space(..), _) => return Err(NO_LENGTH),
+            (ChunkPosition::Extension(..), b'\n') => return Err(NO_LINE_END),
+            (ChunkPosition::Extension(size, length), _) => {
+                ChunkPosition::Extension(size, count_line_byte(length)?)
+            }
+            (ChunkPosition::SizeEnd(0), b'\n') => ChunkPosition::Trailer(0),
+            (ChunkPosition::SizeEnd(size), b'\n') => ChunkPosition::Data(size),
             // Content is taken in one piece, before this is asked.
-            (Chunk::Data(_), _) => return Err(NO_LINE_END),
-            (Chunk::DataEnd, b'\r') => Chunk::DataFeed,
-            (Chunk::DataFeed, b'\n') => Chunk::Start,
-            (Chunk::Trailer(_), b'\r') => Chunk::LastFeed,
-            (Chunk::TrailerLine(length), b'\r') => Chunk::TrailerFeed(length),
-            (Chunk::Trailer(_) | Chunk::TrailerLine(_), b'\n') => return Err(NO_LINE_END),
-            (Chunk::Trailer(length) | Chunk::TrailerLine(length), _) => {
-                Chunk::TrailerLine(trailers(length)?)
+            (ChunkPosition::Data(_), _) => return Err(NO_LINE_END),
+            (ChunkPosition::DataEnd, b'\r') => ChunkPosition::DataFeed,
+            (ChunkPosition::DataFeed, b'\n') => ChunkPosition::Start,
+            (ChunkPosition::Trailer(_), b'\r') => ChunkPosition::LastFeed,
+            (ChunkPosition::TrailerLine(length), b'\r') => ChunkPosition::TrailerFeed(length),
+            (ChunkPosition::Trailer(_) | ChunkPosition::TrailerLine(_), b'\n') => {
+                return Err(NO_LINE_END);
             }
-            (Chunk::TrailerFeed(length), b'\n') => Chunk::Trailer(trailers(length)?),
-            (Chunk::LastFeed, b'\n') => return Ok(None),
+            (ChunkPosition::Trailer(length) | ChunkPosition::TrailerLine(length), _) => {
+                ChunkPosition::TrailerLine(count_trailer_byte(length)?)
+            }
+            (ChunkPosition::TrailerFeed(length), b'\n') => {
+                ChunkPosition::Trailer(count_trailer_byte(length)?)
+            }
+            (ChunkPosition::LastFeed, b'\n') => return Ok(None),
             (
-                Chunk::SizeEnd(_)
-                | Chunk::DataEnd
-                | Chunk::DataFeed
-                | Chunk::TrailerFeed(_)
-                | Chunk::LastFeed,
+                ChunkPosition::SizeEnd(_)
+                | ChunkPosition::DataEnd
+                | ChunkPosition::DataFeed
+                | ChunkPosition::TrailerFeed(_)
+                | ChunkPosition::LastFeed,
                 _,
             ) => return Err(NO_LINE_END),
         };
@@ -214,22 +230,32 @@ impl Chunk {
     }
 }
 
-const NO_LENGTH: Fault = Fault::malformed("the length of a chunk is not a number");
-const NO_LINE_END: Fault = Fault::malformed("a line among the chunks does not end as it must");
+const NO_LENGTH: ResponseReadError =
+    ResponseReadError::malformed("the length of a chunk is not a number");
+const NO_LINE_END: ResponseReadError =
+    ResponseReadError::malformed("a line among the chunks does not end as it must");
 
-fn digit(byte: u8) -> Result<u64, Fault> {
+fn hex_digit(byte: u8) -> Result<u64, ResponseReadError> {
     char::from(byte).to_digit(16).map(u64::from).ok_or(NO_LENGTH)
 }
 
-fn line(length: u32) -> Result<u32, Fault> {
-    if length < LINE { Ok(length + 1) } else { Err(Fault::too_large("a chunk's line is too long")) }
+fn count_line_byte(length: u32) -> Result<u32, ResponseReadError> {
+    if length < MAX_CHUNK_LINE {
+        Ok(length + 1)
+    } else {
+        Err(ResponseReadError::too_large("a chunk's line is too long"))
+    }
 }
 
-fn trailers(length: u32) -> Result<u32, Fault> {
-    if length < TRAILERS { Ok(length + 1) } else { Err(Fault::too_large("too many trailers")) }
+fn count_trailer_byte(length: u32) -> Result<u32, ResponseReadError> {
+    if length < MAX_TRAILERS {
+        Ok(length + 1)
+    } else {
+        Err(ResponseReadError::too_large("too many trailers"))
+    }
 }
 
-fn fitting(left: u64, length: usize) -> usize {
+fn bounded_length(left: u64, length: usize) -> usize {
     usize::try_from(left).map_or(length, |left| left.min(length))
 }
 

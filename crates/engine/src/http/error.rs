@@ -6,18 +6,18 @@ use std::{error::Error, fmt, io};
 #[derive(Debug)]
 pub struct HttpError {
     /// Where it went wrong.
-    pub stage: Stage,
+    pub stage: HttpStage,
     /// What went wrong.
-    pub kind: Kind,
+    pub kind: HttpErrorKind,
     /// Whether the upstream may have begun to work: decides whether the request may be sent again.
-    pub reached: Reached,
+    pub delivery: RequestDelivery,
     detail: &'static str,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 /// Where it went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Stage {
+pub enum HttpStage {
     /// Looking up the name.
     Resolve,
     /// Looking whether the address is allowed.
@@ -36,9 +36,9 @@ pub enum Stage {
 
 /// What went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum HttpErrorKind {
     /// It took too long.
-    Late,
+    Timeout,
     /// The other side closed the connection.
     Closed,
     /// What came is not HTTP, or can be read in two ways.
@@ -55,86 +55,109 @@ pub enum Kind {
 
 /// Whether the upstream may have begun to work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Reached {
+pub enum RequestDelivery {
     /// It has not seen a byte of the request.
-    No,
+    NotSent,
     /// It has seen some of it, or all.
-    Maybe,
+    MaybeSent,
 }
 
-impl Stage {
+impl HttpStage {
     /// The word in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Stage::Resolve => "resolve",
-            Stage::Address => "address",
-            Stage::Connect => "connect",
-            Stage::Tls => "tls",
-            Stage::Send => "send",
-            Stage::Head => "head",
-            Stage::Body => "body",
+            HttpStage::Resolve => "resolve",
+            HttpStage::Address => "address",
+            HttpStage::Connect => "connect",
+            HttpStage::Tls => "tls",
+            HttpStage::Send => "send",
+            HttpStage::Head => "head",
+            HttpStage::Body => "body",
         }
     }
 }
 
-impl Kind {
+impl HttpErrorKind {
     /// The word in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Late => "late",
-            Kind::Closed => "closed",
-            Kind::Malformed => "malformed",
-            Kind::TooLarge => "too_large",
-            Kind::Forbidden => "forbidden",
-            Kind::Failed => "failed",
-            Kind::Redirect => "redirect",
+            HttpErrorKind::Timeout => "late",
+            HttpErrorKind::Closed => "closed",
+            HttpErrorKind::Malformed => "malformed",
+            HttpErrorKind::TooLarge => "too_large",
+            HttpErrorKind::Forbidden => "forbidden",
+            HttpErrorKind::Failed => "failed",
+            HttpErrorKind::Redirect => "redirect",
         }
     }
 }
 
 impl HttpError {
     /// Before a byte of the request was sent.
-    pub(super) fn before(stage: Stage, kind: Kind, detail: &'static str) -> HttpError {
-        HttpError { stage, kind, reached: Reached::No, detail, source: None }
+    pub(super) fn before_send(
+        stage: HttpStage,
+        kind: HttpErrorKind,
+        detail: &'static str,
+    ) -> HttpError {
+        HttpError { stage, kind, delivery: RequestDelivery::NotSent, detail, source: None }
     }
 
     /// After a byte of the request was sent.
-    pub(super) fn after(stage: Stage, kind: Kind, detail: &'static str) -> HttpError {
-        HttpError { stage, kind, reached: Reached::Maybe, detail, source: None }
+    pub(super) fn after_send(
+        stage: HttpStage,
+        kind: HttpErrorKind,
+        detail: &'static str,
+    ) -> HttpError {
+        HttpError { stage, kind, delivery: RequestDelivery::MaybeSent, detail, source: None }
     }
 
     /// An error of the system. A connection that the other side cut is [`Kind::Closed`].
-    pub(super) fn system(stage: Stage, reached: Reached, error: io::Error) -> HttpError {
+    pub(super) fn from_io(
+        stage: HttpStage,
+        reached: RequestDelivery,
+        error: io::Error,
+    ) -> HttpError {
         let (kind, detail) = match error.kind() {
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof
-            | io::ErrorKind::NotConnected => (Kind::Closed, "the connection was cut"),
-            io::ErrorKind::TimedOut => (Kind::Late, "the connection timed out"),
-            _ => (Kind::Failed, "it failed"),
+            | io::ErrorKind::NotConnected => (HttpErrorKind::Closed, "the connection was cut"),
+            io::ErrorKind::TimedOut => (HttpErrorKind::Timeout, "the connection timed out"),
+            _ => (HttpErrorKind::Failed, "it failed"),
         };
-        HttpError { stage, kind, reached, detail, source: Some(Box::new(error)) }
+        HttpError { stage, kind, delivery: reached, detail, source: Some(Box::new(error)) }
     }
 
     /// It is none of those that are asked over a network.
     pub(crate) fn no_network() -> HttpError {
-        HttpError::before(Stage::Address, Kind::Forbidden, "it is not asked over a network")
+        HttpError::before_send(
+            HttpStage::Address,
+            HttpErrorKind::Forbidden,
+            "it is not asked over a network",
+        )
     }
 
     /// It sends us, and whoever we tell of it, somewhere else.
     pub(crate) fn redirect() -> HttpError {
         let words = "it is a redirect, which is neither followed nor passed on";
-        HttpError::after(Stage::Head, Kind::Redirect, words)
+        HttpError::after_send(HttpStage::Head, HttpErrorKind::Redirect, words)
     }
 
     /// It is neither a success nor an error.
-    pub(crate) fn odd_status() -> HttpError {
-        HttpError::after(Stage::Head, Kind::Malformed, "its status is none that a reply has")
+    pub(crate) fn unexpected_status() -> HttpError {
+        HttpError::after_send(
+            HttpStage::Head,
+            HttpErrorKind::Malformed,
+            "its status is none that a reply has",
+        )
     }
 
     /// With what lies beneath.
-    pub(super) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> HttpError {
+    pub(super) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> HttpError {
         self.source = Some(source.into());
         self
     }
@@ -143,13 +166,13 @@ impl HttpError {
 impl fmt::Display for HttpError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.stage {
-            Stage::Resolve => "looking up the upstream's name",
-            Stage::Address => "checking the upstream's address",
-            Stage::Connect => "connecting to the upstream",
-            Stage::Tls => "encrypting the connection to the upstream",
-            Stage::Send => "sending the request to the upstream",
-            Stage::Head => "reading the head of the upstream's reply",
-            Stage::Body => "reading the upstream's reply",
+            HttpStage::Resolve => "looking up the upstream's name",
+            HttpStage::Address => "checking the upstream's address",
+            HttpStage::Connect => "connecting to the upstream",
+            HttpStage::Tls => "encrypting the connection to the upstream",
+            HttpStage::Send => "sending the request to the upstream",
+            HttpStage::Head => "reading the head of the upstream's reply",
+            HttpStage::Body => "reading the upstream's reply",
         };
         write!(formatter, "{what}: {}", self.detail)
     }

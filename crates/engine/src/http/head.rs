@@ -6,43 +6,43 @@ use std::mem::MaybeUninit;
 use bytes::{Buf as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
-use crate::http::decode::{Decoder, Fault};
+use crate::http::decode::{BodyDecoder, ResponseReadError};
 
 /// Headers of a reply.
-const MOST_HEADERS: usize = 128;
-const BEGINNING: &[u8] = b"HTTP/1.";
+const MAX_HEADERS: usize = 128;
+const HTTP_VERSION_PREFIX: &[u8] = b"HTTP/1.";
 
 /// The head of a reply.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
     /// Without those that say something about the connection only.
     pub(super) headers: HeaderMap,
-    pub(super) body: Decoder,
-    pub(super) after: After,
+    pub(super) body: BodyDecoder,
+    pub(super) reuse: ConnectionReuse,
 }
 
 /// What becomes of a connection behind a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum After {
+pub(super) enum ConnectionReuse {
     /// It can carry another request.
-    Rest,
+    Reuse,
     /// It closes.
     Close,
 }
 
 /// Reads heads from bytes that come cut anywhere.
 #[derive(Debug)]
-pub(super) struct HeadReader {
-    most: usize,
+pub(super) struct ResponseHeadReader {
+    max_length: usize,
     /// How many bytes were looked at in vain.
-    seen: usize,
+    scanned: usize,
 }
 
-impl HeadReader {
+impl ResponseHeadReader {
     /// A reader of heads that have at most so many bytes, with the provisional ones before them.
-    pub(super) fn new(most: usize) -> HeadReader {
-        HeadReader { most, seen: 0 }
+    pub(super) fn new(most: usize) -> ResponseHeadReader {
+        ResponseHeadReader { max_length: most, scanned: 0 }
     }
 
     /// Takes a head from the beginning of the buffer, once it is whole. Provisional heads are
@@ -51,33 +51,33 @@ impl HeadReader {
         &mut self,
         buffer: &mut BytesMut,
         method: &Method,
-    ) -> Result<Option<Head>, Fault> {
+    ) -> Result<Option<ResponseHead>, ResponseReadError> {
         loop {
-            if buffer.iter().zip(BEGINNING).any(|(one, two)| one != two) {
-                return Err(Fault::malformed("it is not HTTP/1.1"));
+            if buffer.iter().zip(HTTP_VERSION_PREFIX).any(|(one, two)| one != two) {
+                return Err(ResponseReadError::malformed("it is not HTTP/1.1"));
             }
             // A head mostly comes in one piece. If not, it is not read again for every byte.
-            let worth = self.seen == 0 || has_end(buffer, self.seen);
-            let parsed = if worth { parse(buffer, method)? } else { None };
+            let worth = self.scanned == 0 || has_end(buffer, self.scanned);
+            let parsed = if worth { parse_head(buffer, method)? } else { None };
             let Some((length, head)) = parsed else {
-                self.seen = buffer.len();
-                self.spend(0, buffer.len())?;
+                self.scanned = buffer.len();
+                self.charge_length(0, buffer.len())?;
                 return Ok(None);
             };
-            self.spend(length, length)?;
+            self.charge_length(length, length)?;
             buffer.advance(length);
             if let Some(head) = head {
                 return Ok(Some(head));
             }
-            self.seen = 0;
+            self.scanned = 0;
         }
     }
 
-    fn spend(&mut self, spent: usize, length: usize) -> Result<(), Fault> {
-        if length > self.most {
-            return Err(Fault::too_large("it is too long"));
+    fn charge_length(&mut self, spent: usize, length: usize) -> Result<(), ResponseReadError> {
+        if length > self.max_length {
+            return Err(ResponseReadError::too_large("it is too long"));
         }
-        self.most -= spent;
+        self.max_length -= spent;
         Ok(())
     }
 }
@@ -89,8 +89,11 @@ fn has_end(buffer: &[u8], seen: usize) -> bool {
 }
 
 /// A head and its length; the head is missing if it is a provisional one.
-fn parse(buffer: &[u8], method: &Method) -> Result<Option<(usize, Option<Head>)>, Fault> {
-    let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+fn parse_head(
+    buffer: &[u8],
+    method: &Method,
+) -> Result<Option<(usize, Option<ResponseHead>)>, ResponseReadError> {
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
     let config = httparse::ParserConfig::default();
     let length =
@@ -98,71 +101,84 @@ fn parse(buffer: &[u8], method: &Method) -> Result<Option<(usize, Option<Head>)>
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
-                return Err(Fault::too_large("it has too many headers"));
+                return Err(ResponseReadError::too_large("it has too many headers"));
             }
-            Err(_) => return Err(Fault::malformed("it cannot be read")),
+            Err(_) => return Err(ResponseReadError::malformed("it cannot be read")),
         };
     let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
-    let status = status.ok_or(Fault::malformed("its status is not one"))?;
+    let status = status.ok_or(ResponseReadError::malformed("its status is not one"))?;
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(Fault::malformed("it changes the protocol, which nobody asked for"));
+        return Err(ResponseReadError::malformed(
+            "it changes the protocol, which nobody asked for",
+        ));
     }
     if status.is_informational() {
         return Ok(Some((length, None)));
     }
-    let mut framing = Framing::new(response.version == Some(0));
+    let mut framing = BodyFraming::new(response.version == Some(0));
     // One copy of its own size: a header that somebody keeps does not keep the read buffer.
     let shared = Bytes::copy_from_slice(buffer.get(..length).unwrap_or_default());
     let mut map = HeaderMap::with_capacity(response.headers.len());
     for header in response.headers.iter() {
         let name = HeaderName::from_bytes(header.name.as_bytes())
-            .map_err(|_| Fault::malformed("a header's name is not one"))?;
+            .map_err(|_| ResponseReadError::malformed("a header's name is not one"))?;
         let from = header.value.as_ptr().addr().wrapping_sub(buffer.as_ptr().addr());
         let value = match shared.get(from..from.wrapping_add(header.value.len())) {
             Some(value) => HeaderValue::from_maybe_shared(shared.slice_ref(value)),
             None => HeaderValue::from_bytes(header.value),
         };
-        let value = value.map_err(|_| Fault::malformed("a header's value is not one"))?;
-        if framing.take(&name, &value)? {
+        let value =
+            value.map_err(|_| ResponseReadError::malformed("a header's value is not one"))?;
+        if framing.read_header(&name, &value)? {
             map.append(name, value);
         }
     }
-    for name in &framing.hop {
+    for name in &framing.hop_headers {
         map.remove(name);
     }
-    let (body, after) = framing.settle(status, method)?;
-    Ok(Some((length, Some(Head { status, headers: map, body, after }))))
+    let (body, after) = framing.into_decoder(status, method)?;
+    Ok(Some((length, Some(ResponseHead { status, headers: map, body, reuse: after }))))
 }
 
 /// What the headers say of the body.
-struct Framing {
-    old: bool,
+struct BodyFraming {
+    is_http_1_0: bool,
     length: Option<u64>,
     chunked: bool,
-    after: After,
+    reuse: ConnectionReuse,
     /// Headers that are for this connection alone.
-    hop: Vec<HeaderName>,
+    hop_headers: Vec<HeaderName>,
 }
 
-impl Framing {
-    fn new(old: bool) -> Framing {
-        let after = if old { After::Close } else { After::Rest };
-        Framing { old, length: None, chunked: false, after, hop: Vec::new() }
+impl BodyFraming {
+    fn new(old: bool) -> BodyFraming {
+        let after = if old { ConnectionReuse::Close } else { ConnectionReuse::Reuse };
+        BodyFraming {
+            is_http_1_0: old,
+            length: None,
+            chunked: false,
+            reuse: after,
+            hop_headers: Vec::new(),
+        }
     }
 
     /// Reads a header. Whether it says something to others, too.
-    fn take(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<bool, Fault> {
+    fn read_header(
+        &mut self,
+        name: &HeaderName,
+        value: &HeaderValue,
+    ) -> Result<bool, ResponseReadError> {
         if name == header::CONTENT_LENGTH {
-            let length =
-                number(value.as_bytes()).ok_or(Fault::malformed("its length is not one"))?;
+            let length = parse_length(value.as_bytes())
+                .ok_or(ResponseReadError::malformed("its length is not one"))?;
             if self.length.replace(length).is_some() {
-                return Err(Fault::malformed("it has two lengths"));
+                return Err(ResponseReadError::malformed("it has two lengths"));
             }
             return Ok(true);
         }
         if name == header::TRANSFER_ENCODING {
             if self.chunked || !value.as_bytes().eq_ignore_ascii_case(b"chunked") {
-                return Err(Fault::malformed("its transfer encoding is not known"));
+                return Err(ResponseReadError::malformed("its transfer encoding is not known"));
             }
             self.chunked = true;
             return Ok(false);
@@ -171,44 +187,51 @@ impl Framing {
             let words = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
             for word in words {
                 if word.eq_ignore_ascii_case(b"close") {
-                    self.after = After::Close;
+                    self.reuse = ConnectionReuse::Close;
                 }
                 // What a body is cannot be for one connection alone.
                 let is_content =
                     word.get(..8).is_some_and(|it| it.eq_ignore_ascii_case(b"content-"));
-                self.hop.extend(HeaderName::from_bytes(word).ok().filter(|_| !is_content));
+                self.hop_headers.extend(HeaderName::from_bytes(word).ok().filter(|_| !is_content));
             }
             return Ok(false);
         }
         Ok(name.as_str() != "keep-alive")
     }
 
-    fn settle(self, status: StatusCode, method: &Method) -> Result<(Decoder, After), Fault> {
+    fn into_decoder(
+        self,
+        status: StatusCode,
+        method: &Method,
+    ) -> Result<(BodyDecoder, ConnectionReuse), ResponseReadError> {
         if self.chunked && self.length.is_some() {
-            return Err(Fault::malformed("it has a length and chunks"));
+            return Err(ResponseReadError::malformed("it has a length and chunks"));
         }
-        if self.chunked && self.old {
-            return Err(Fault::malformed("HTTP/1.0 has no chunks"));
+        if self.chunked && self.is_http_1_0 {
+            return Err(ResponseReadError::malformed("HTTP/1.0 has no chunks"));
         }
         if status == StatusCode::NO_CONTENT {
             // A body where none may be: whoever sends one has lost count.
             let sound = !self.chunked && self.length.unwrap_or(0) == 0;
-            return Ok((Decoder::Ended, if sound { self.after } else { After::Close }));
+            return Ok((
+                BodyDecoder::Ended,
+                if sound { self.reuse } else { ConnectionReuse::Close },
+            ));
         }
         if status == StatusCode::NOT_MODIFIED || method == Method::HEAD {
-            return Ok((Decoder::Ended, self.after));
+            return Ok((BodyDecoder::Ended, self.reuse));
         }
         Ok(match (self.chunked, self.length) {
-            (true, _) => (Decoder::CHUNKED, self.after),
-            (false, Some(0)) => (Decoder::Ended, self.after),
-            (false, Some(length)) => (Decoder::Length(length), self.after),
-            (false, None) => (Decoder::UntilClose, After::Close),
+            (true, _) => (BodyDecoder::CHUNKED, self.reuse),
+            (false, Some(0)) => (BodyDecoder::Ended, self.reuse),
+            (false, Some(length)) => (BodyDecoder::Length(length), self.reuse),
+            (false, None) => (BodyDecoder::UntilClose, ConnectionReuse::Close),
         })
     }
 }
 
 /// Digits and nothing else.
-fn number(text: &[u8]) -> Option<u64> {
+fn parse_length(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;
     }

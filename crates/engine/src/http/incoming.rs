@@ -1,7 +1,7 @@
 //! The body of a reply, as it comes.
 
 mod scripted;
-mod told;
+mod channel;
 
 use std::{
     fmt,
@@ -16,69 +16,72 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::http::{
-    HttpError, Kind, Reached, Stage,
-    connection::{Connection, Sending},
-    decode::{Decoder, Fault},
-    head::After,
-    pool::Shelf,
+    HttpError, HttpErrorKind, HttpStage, RequestDelivery,
+    connection::{UnsentRequest, UpstreamConnection},
+    decode::{BodyDecoder, ResponseReadError},
+    head::ConnectionReuse,
+    pool::TargetConnections,
 };
 
-use scripted::Scripted;
-use told::Told;
-pub(crate) use told::{PING, Piece};
+use channel::ChannelBody;
+pub(crate) use channel::{BodyChunk, PING};
+use scripted::ScriptedResponseBody;
 
 /// Pieces up to this size are copied when a body is read whole, so that they do not keep a larger
 /// block of memory.
-const COPIED: usize = 16 << 10;
+const MAX_COPIED: usize = 16 << 10;
 
 /// The body of a reply. Dropping it before its end closes the connection; at its end the
 /// connection goes back to rest.
-pub struct Incoming(Source);
+pub struct IncomingBody(BodySource);
 
 #[expect(clippy::large_enum_variant, reason = "nearly every body comes from the network")]
-enum Source {
-    Network(Flow),
-    Scripted(Box<Scripted>),
-    Told(Box<Told>),
+enum BodySource {
+    Network(NetworkBody),
+    Scripted(Box<ScriptedResponseBody>),
+    Channel(Box<ChannelBody>),
     Ended,
 }
 
-impl Incoming {
+impl IncomingBody {
     /// A reply of the built-in model: its pieces, each after its time.
-    pub fn scripted(play: foxwedge_scripted::Play) -> Incoming {
-        Incoming(Source::Scripted(Box::new(Scripted::new(play))))
+    pub fn from_script(play: foxwedge_scripted::ScriptedResponse) -> IncomingBody {
+        IncomingBody(BodySource::Scripted(Box::new(ScriptedResponseBody::new(play))))
     }
 
     /// A reply that somebody here tells.
-    pub(crate) fn told(first: Piece, rest: tokio::sync::mpsc::Receiver<Piece>) -> Incoming {
-        Incoming(Source::Told(Box::new(Told::new(first, rest))))
+    pub(crate) fn from_channel(
+        first: BodyChunk,
+        rest: tokio::sync::mpsc::Receiver<BodyChunk>,
+    ) -> IncomingBody {
+        IncomingBody(BodySource::Channel(Box::new(ChannelBody::new(first, rest))))
     }
 
     /// A reply that is there already.
-    pub(crate) fn ready(bytes: Bytes) -> Incoming {
+    pub(crate) fn from_bytes(bytes: Bytes) -> IncomingBody {
         let (_, nothing) = tokio::sync::mpsc::channel(1);
-        Incoming::told(Piece::Last(bytes), nothing)
+        IncomingBody::from_channel(BodyChunk::Last(bytes), nothing)
     }
 
     /// The same, but broken off when nothing comes for so long.
     #[must_use]
-    pub fn with_idle(mut self, idle: Duration) -> Incoming {
+    pub fn with_idle(mut self, idle: Duration) -> IncomingBody {
         match &mut self.0 {
-            Source::Network(flow) => flow.idle = idle,
-            Source::Scripted(scripted) => scripted.idle = idle,
+            BodySource::Network(flow) => flow.idle = idle,
+            BodySource::Scripted(scripted) => scripted.idle = idle,
             // Whoever tells it looks at the time.
-            Source::Told(_) | Source::Ended => {}
+            BodySource::Channel(_) | BodySource::Ended => {}
         }
         self
     }
 
-    pub(super) fn network(flow: Flow) -> Incoming {
+    pub(super) fn from_network(flow: NetworkBody) -> IncomingBody {
         // A body without a byte needs nothing more from its connection.
-        if flow.decoder == Decoder::Ended {
-            flow.rest();
-            return Incoming(Source::Ended);
+        if flow.decoder == BodyDecoder::Ended {
+            flow.release_connection();
+            return IncomingBody(BodySource::Ended);
         }
-        Incoming(Source::Network(flow))
+        IncomingBody(BodySource::Network(flow))
     }
 
     /// The next bytes, never empty; `None` at the end, and after an error.
@@ -87,22 +90,26 @@ impl Incoming {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, HttpError>>> {
         let next = match &mut self.0 {
-            Source::Network(flow) => flow.poll_next(context),
-            Source::Scripted(scripted) => scripted.poll_next(context),
-            Source::Told(told) => told.poll_next(context),
-            Source::Ended => return Poll::Ready(None),
+            BodySource::Network(flow) => flow.poll_next(context),
+            BodySource::Scripted(scripted) => scripted.poll_next(context),
+            BodySource::Channel(told) => told.poll_next(context),
+            BodySource::Ended => return Poll::Ready(None),
         };
         let over = match (&next, &self.0) {
             (Poll::Pending, _) => false,
             (Poll::Ready(None | Some(Err(_))), _) => true,
             // With the last bytes the connection is free; nobody needs to ask again for that.
-            (Poll::Ready(Some(Ok(_))), Source::Network(flow)) => flow.decoder == Decoder::Ended,
-            (Poll::Ready(Some(Ok(_))), Source::Scripted(_) | Source::Told(_) | Source::Ended) => {
-                false
+            (Poll::Ready(Some(Ok(_))), BodySource::Network(flow)) => {
+                flow.decoder == BodyDecoder::Ended
             }
+            (
+                Poll::Ready(Some(Ok(_))),
+                BodySource::Scripted(_) | BodySource::Channel(_) | BodySource::Ended,
+            ) => false,
         };
-        if over && let Source::Network(flow) = std::mem::replace(&mut self.0, Source::Ended) {
-            flow.rest();
+        if over && let BodySource::Network(flow) = std::mem::replace(&mut self.0, BodySource::Ended)
+        {
+            flow.release_connection();
         }
         next
     }
@@ -113,11 +120,13 @@ impl Incoming {
     }
 
     /// How many bytes are still to come, if the head said so.
-    pub fn length(&self) -> Option<u64> {
+    pub fn remaining_length(&self) -> Option<u64> {
         match &self.0 {
-            Source::Network(Flow { decoder: Decoder::Length(length), .. }) => Some(*length),
-            Source::Network(_) | Source::Scripted(_) | Source::Told(_) => None,
-            Source::Ended => Some(0),
+            BodySource::Network(NetworkBody { decoder: BodyDecoder::Length(length), .. }) => {
+                Some(*length)
+            }
+            BodySource::Network(_) | BodySource::Scripted(_) | BodySource::Channel(_) => None,
+            BodySource::Ended => Some(0),
         }
     }
 
@@ -125,9 +134,10 @@ impl Incoming {
     ///
     /// # Errors
     /// If it breaks off, or is longer than `most` bytes.
-    pub async fn whole(mut self, most: usize) -> Result<Bytes, HttpError> {
-        let too_large = || HttpError::after(Stage::Body, Kind::TooLarge, "it is too long");
-        let length = self.length().unwrap_or(0);
+    pub async fn read_all(mut self, most: usize) -> Result<Bytes, HttpError> {
+        let too_large =
+            || HttpError::after_send(HttpStage::Body, HttpErrorKind::TooLarge, "it is too long");
+        let length = self.remaining_length().unwrap_or(0);
         if length > most as u64 {
             return Err(too_large());
         }
@@ -136,7 +146,7 @@ impl Incoming {
             return Err(too_large());
         }
         let mut all = match self.next().await.transpose()? {
-            None if first.len() > COPIED => return Ok(first),
+            None if first.len() > MAX_COPIED => return Ok(first),
             None => return Ok(Bytes::copy_from_slice(&first)),
             Some(second) => {
                 // What a head promises is believed up to a point.
@@ -158,65 +168,77 @@ impl Incoming {
     }
 }
 
-impl fmt::Debug for Incoming {
+impl fmt::Debug for IncomingBody {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self.0 {
-            Source::Network(_) => "Incoming::Network",
-            Source::Scripted(_) => "Incoming::Scripted",
-            Source::Told(_) => "Incoming::Told",
-            Source::Ended => "Incoming::Ended",
+            BodySource::Network(_) => "Incoming::Network",
+            BodySource::Scripted(_) => "Incoming::Scripted",
+            BodySource::Channel(_) => "Incoming::Told",
+            BodySource::Ended => "Incoming::Ended",
         })
     }
 }
 
 /// A body that comes over a connection.
-pub(super) struct Flow {
-    connection: Connection,
-    decoder: Decoder,
-    after: After,
-    home: Arc<Shelf>,
+pub(super) struct NetworkBody {
+    connection: UpstreamConnection,
+    decoder: BodyDecoder,
+    reuse: ConnectionReuse,
+    connections: Arc<TargetConnections>,
     /// What of the request is still to be sent.
-    unsent: Option<Sending>,
+    unsent: Option<UnsentRequest>,
     idle: Duration,
     /// When the last bytes came.
-    heard: Instant,
+    last_read: Instant,
     /// Set once nothing is there to read; it is not moved with every read.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Flow {
+impl NetworkBody {
     pub(super) fn new(
-        connection: Connection,
-        decoder: Decoder,
-        after: After,
-        home: Arc<Shelf>,
-        unsent: Option<Sending>,
+        connection: UpstreamConnection,
+        decoder: BodyDecoder,
+        after: ConnectionReuse,
+        home: Arc<TargetConnections>,
+        unsent: Option<UnsentRequest>,
         idle: Duration,
-    ) -> Flow {
+    ) -> NetworkBody {
         let heard = Instant::now();
-        Flow { connection, decoder, after, home, unsent, idle, heard, timer: None }
+        NetworkBody {
+            connection,
+            decoder,
+            reuse: after,
+            connections: home,
+            unsent,
+            idle,
+            last_read: heard,
+            timer: None,
+        }
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, HttpError>>> {
-        self.send_on(context);
+        self.continue_sending(context);
         loop {
-            match self.decoded() {
-                Ok(None) if self.decoder == Decoder::Ended => return Poll::Ready(None),
+            match self.decode_buffer() {
+                Ok(None) if self.decoder == BodyDecoder::Ended => return Poll::Ready(None),
                 Ok(None) => {}
                 Ok(Some(bytes)) => return Poll::Ready(Some(Ok(bytes))),
-                Err(fault) => return Poll::Ready(Some(Err(broken(fault)))),
+                Err(fault) => return Poll::Ready(Some(Err(body_error(fault)))),
             }
             match self.connection.poll_fill(context) {
                 Poll::Ready(Ok(0)) => {
-                    let end = self.decoder.close().map_err(broken).err();
+                    let end = self.decoder.close().map_err(body_error).err();
                     return Poll::Ready(end.map(Err));
                 }
-                Poll::Ready(Ok(_)) => self.heard = Instant::now(),
+                Poll::Ready(Ok(_)) => self.last_read = Instant::now(),
                 Poll::Ready(Err(error)) => {
-                    let error = HttpError::system(Stage::Body, Reached::Maybe, error);
+                    let error =
+                        HttpError::from_io(HttpStage::Body, RequestDelivery::MaybeSent, error);
                     return Poll::Ready(Some(Err(error)));
                 }
-                Poll::Pending if self.is_late(context) => return Poll::Ready(Some(Err(late()))),
+                Poll::Pending if self.is_timed_out(context) => {
+                    return Poll::Ready(Some(Err(idle_timeout_error())));
+                }
                 Poll::Pending => {
                     self.connection.shrink();
                     return Poll::Pending;
@@ -226,7 +248,7 @@ impl Flow {
     }
 
     /// What is in the buffer, without its framing.
-    fn decoded(&mut self) -> Result<Option<Bytes>, Fault> {
+    fn decode_buffer(&mut self) -> Result<Option<Bytes>, ResponseReadError> {
         let buffer = &mut self.connection.buffer;
         if buffer.is_empty() {
             return Ok(None);
@@ -240,19 +262,19 @@ impl Flow {
     }
 
     /// Goes on sending the request, if the reply began before it was sent.
-    fn send_on(&mut self, context: &mut Context<'_>) {
+    fn continue_sending(&mut self, context: &mut Context<'_>) {
         let Some(sending) = &mut self.unsent else { return };
         match self.connection.poll_send(context, sending) {
             Poll::Pending => {}
             Poll::Ready(Ok(())) => self.unsent = None,
             // The reply tells why, and ends the connection.
-            Poll::Ready(Err(_)) => (self.unsent, self.after) = (None, After::Close),
+            Poll::Ready(Err(_)) => (self.unsent, self.reuse) = (None, ConnectionReuse::Close),
         }
     }
 
-    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+    fn is_timed_out(&mut self, context: &mut Context<'_>) -> bool {
         // Some settings mean forever.
-        let Some(deadline) = self.heard.checked_add(self.idle) else { return false };
+        let Some(deadline) = self.last_read.checked_add(self.idle) else { return false };
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         loop {
             if timer.as_mut().poll(context).is_pending() {
@@ -266,19 +288,19 @@ impl Flow {
     }
 
     /// Lets the connection rest, if it can carry another request; else closes it.
-    fn rest(mut self) {
-        let whole = self.decoder == Decoder::Ended && self.unsent.is_none();
-        if whole && self.after == After::Rest && self.connection.buffer.is_empty() {
-            self.connection.renew();
-            self.home.put(self.connection);
+    fn release_connection(mut self) {
+        let whole = self.decoder == BodyDecoder::Ended && self.unsent.is_none();
+        if whole && self.reuse == ConnectionReuse::Reuse && self.connection.buffer.is_empty() {
+            self.connection.reset_buffer();
+            self.connections.put(self.connection);
         }
     }
 }
 
-fn broken(fault: Fault) -> HttpError {
-    HttpError::after(Stage::Body, fault.kind, fault.detail)
+fn body_error(fault: ResponseReadError) -> HttpError {
+    HttpError::after_send(HttpStage::Body, fault.kind, fault.detail)
 }
 
-fn late() -> HttpError {
-    HttpError::after(Stage::Body, Kind::Late, "nothing more came in time")
+fn idle_timeout_error() -> HttpError {
+    HttpError::after_send(HttpStage::Body, HttpErrorKind::Timeout, "nothing more came in time")
 }

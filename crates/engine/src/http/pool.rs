@@ -9,38 +9,44 @@ use std::{
 use tokio::time::Instant;
 
 use crate::{
-    config::{Addresses, Target},
-    http::{Settings, connection::Connection},
+    config::{AddressPolicy, NetworkTarget},
+    http::{HttpSettings, connection::UpstreamConnection},
 };
 
 /// The connections of all targets. There are as many targets as the configuration names.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
-    shelves: RwLock<Vec<Arc<Shelf>>>,
+pub(super) struct ConnectionPool {
+    targets: RwLock<Vec<Arc<TargetConnections>>>,
 }
 
 /// The connections of one target, the last used at the end.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct TargetConnections {
     tls: bool,
     host: Box<str>,
     port: u16,
     /// A connection that one rule allowed is not handed to a stricter one.
-    addresses: Addresses,
-    most: usize,
-    resting: Duration,
-    connections: Mutex<VecDeque<(Connection, Instant)>>,
+    addresses: AddressPolicy,
+    max_idle: usize,
+    idle_timeout: Duration,
+    connections: Mutex<VecDeque<(UpstreamConnection, Instant)>>,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// The connections of a target.
-    pub(super) fn shelf(&self, target: &Target, settings: &Settings) -> Arc<Shelf> {
-        let find = |shelves: &[Arc<Shelf>]| shelves.iter().find(|one| one.is_for(target)).cloned();
-        let known = find(&self.shelves.read().unwrap_or_else(PoisonError::into_inner));
+    pub(super) fn connections_for(
+        &self,
+        target: &NetworkTarget,
+        settings: &HttpSettings,
+    ) -> Arc<TargetConnections> {
+        let find = |shelves: &[Arc<TargetConnections>]| {
+            shelves.iter().find(|one| one.is_for(target)).cloned()
+        };
+        let known = find(&self.targets.read().unwrap_or_else(PoisonError::into_inner));
         known.unwrap_or_else(|| {
-            let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
+            let mut shelves = self.targets.write().unwrap_or_else(PoisonError::into_inner);
             find(&shelves).unwrap_or_else(|| {
-                let shelf = Arc::new(Shelf::new(target, settings));
+                let shelf = Arc::new(TargetConnections::new(target, settings));
                 shelves.push(Arc::clone(&shelf));
                 shelf
             })
@@ -48,54 +54,55 @@ impl Pool {
     }
 
     /// How many connections rest.
-    pub(super) fn resting(&self) -> usize {
-        let shelves = self.shelves.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn idle_count(&self) -> usize {
+        let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
         shelves.iter().map(|shelf| shelf.lock().len()).sum()
     }
 
     /// Closes those that have rested too long, or that the other side has closed.
-    pub(super) fn sweep(&self) {
-        let shelves = self.shelves.read().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn close_expired(&self) {
+        let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
         for shelf in shelves.iter() {
-            let resting = shelf.resting;
+            let resting = shelf.idle_timeout;
             shelf.lock().retain_mut(|(connection, since)| {
-                since.elapsed() < resting && connection.is_quiet()
+                since.elapsed() < resting && connection.is_reusable()
             });
         }
     }
 }
 
-impl Shelf {
-    fn new(target: &Target, settings: &Settings) -> Shelf {
-        Shelf {
+impl TargetConnections {
+    fn new(target: &NetworkTarget, settings: &HttpSettings) -> TargetConnections {
+        TargetConnections {
             tls: target.tls,
             host: target.host.clone(),
             port: target.port,
             addresses: target.addresses,
-            most: settings.most_resting,
-            resting: settings.resting,
+            max_idle: settings.max_idle_connections,
+            idle_timeout: settings.connection_idle,
             connections: Mutex::default(),
         }
     }
 
     /// The connection that rests for the shortest time and is still good.
-    pub(super) fn take(&self) -> Option<Connection> {
+    pub(super) fn take(&self) -> Option<UpstreamConnection> {
         loop {
             let (mut connection, since) = self.lock().pop_back()?;
-            if since.elapsed() < self.resting && connection.is_quiet() {
+            if since.elapsed() < self.idle_timeout && connection.is_reusable() {
                 return Some(connection);
             }
         }
     }
 
     /// Lets a connection rest. The one that rests longest makes room.
-    pub(super) fn put(&self, connection: Connection) {
-        if self.most == 0 {
+    pub(super) fn put(&self, connection: UpstreamConnection) {
+        if self.max_idle == 0 {
             return;
         }
         let mut connections = self.lock();
-        let full = connections.len() >= self.most;
-        let old = connections.front().is_some_and(|(_, since)| since.elapsed() >= self.resting);
+        let full = connections.len() >= self.max_idle;
+        let old =
+            connections.front().is_some_and(|(_, since)| since.elapsed() >= self.idle_timeout);
         let gone = if full || old { connections.pop_front() } else { None };
         connections.push_back((connection, Instant::now()));
         drop(connections);
@@ -103,14 +110,14 @@ impl Shelf {
         drop(gone);
     }
 
-    fn is_for(&self, target: &Target) -> bool {
+    fn is_for(&self, target: &NetworkTarget) -> bool {
         self.port == target.port
             && self.tls == target.tls
             && self.addresses == target.addresses
             && self.host == target.host
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Connection, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(UpstreamConnection, Instant)>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

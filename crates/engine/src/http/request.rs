@@ -6,21 +6,25 @@ use bytes::Bytes;
 use http::{HeaderName, Method, header};
 
 use crate::{
-    config::Target,
-    http::{HttpError, Kind, Outgoing, Stage},
+    config::NetworkTarget,
+    http::{HttpError, HttpErrorKind, HttpRequest, HttpStage},
 };
 
 /// The head. Values of headers cannot hold the end of a line; the path and the host are looked at.
-pub(super) fn head(target: &Target, request: &Outgoing<'_>) -> Result<Bytes, HttpError> {
-    let forbidden = |detail| HttpError::before(Stage::Send, Kind::Forbidden, detail);
+pub(super) fn encode_head(
+    target: &NetworkTarget,
+    request: &HttpRequest<'_>,
+) -> Result<Bytes, HttpError> {
+    let forbidden =
+        |detail| HttpError::before_send(HttpStage::Send, HttpErrorKind::Forbidden, detail);
     if !request.path.starts_with('/') || !request.path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(forbidden("the path is not one"));
     }
-    let host = bare(&target.host);
-    if host.is_empty() || !host.bytes().all(is_of_host) {
+    let host = without_brackets(&target.host);
+    if host.is_empty() || !host.bytes().all(is_host_byte) {
         return Err(forbidden("the host is not one"));
     }
-    let sent = || request.headers.iter().filter(|(name, _)| !is_of_connection(name));
+    let sent = || request.headers.iter().filter(|(name, _)| !is_connection_header(name));
     let length: usize = sent().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     let mut head = Vec::with_capacity(length + request.path.len() + host.len() + 96);
 
@@ -51,16 +55,16 @@ pub(super) fn head(target: &Target, request: &Outgoing<'_>) -> Result<Bytes, Htt
 }
 
 /// A host without the brackets that addresses wear in a URL.
-pub(super) fn bare(host: &str) -> &str {
+pub(super) fn without_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
-fn is_of_host(byte: u8) -> bool {
+fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'%')
 }
 
 /// Headers that say something about one connection, not about the request.
-pub(super) fn is_of_connection(name: &HeaderName) -> bool {
+pub(super) fn is_connection_header(name: &HeaderName) -> bool {
     const OURS: [HeaderName; 9] = [
         header::HOST,
         header::CONTENT_LENGTH,
@@ -80,15 +84,15 @@ mod tests {
     use http::HeaderMap;
 
     use super::*;
-    use crate::config::Addresses;
+    use crate::config::AddressPolicy;
 
     fn written(tls: bool, host: &str, port: u16, method: Method, path: &str, body: &str) -> String {
-        let target = Target {
+        let target = NetworkTarget {
             tls,
             host: host.into(),
             port,
             prefix: "".into(),
-            addresses: Addresses::Private,
+            addresses: AddressPolicy::Private,
         };
         let mut headers = HeaderMap::new();
         for (name, value) in [
@@ -108,7 +112,7 @@ mod tests {
         headers.append("x-two", "1".parse().expect("a value"));
         headers.append("x-two", "2".parse().expect("a value"));
         let body = Bytes::copy_from_slice(body.as_bytes());
-        match head(&target, &Outgoing { method, path, headers: &headers, body }) {
+        match encode_head(&target, &HttpRequest { method, path, headers: &headers, body }) {
             Ok(head) => String::from_utf8(head.to_vec()).expect("text"),
             Err(error) => error.to_string(),
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
 
-use crate::http::{HttpError, Kind, Stage};
+use crate::http::{HttpError, HttpErrorKind, HttpStage};
 
 /// The rules for a client that was given none.
-pub(super) fn usual() -> Result<Arc<ClientConfig>, rustls::Error> {
+pub(super) fn default_config() -> Result<Arc<ClientConfig>, rustls::Error> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -18,8 +18,9 @@ pub(super) fn usual() -> Result<Arc<ClientConfig>, rustls::Error> {
 }
 
 /// The name that a certificate has to be for.
-pub(super) fn name(host: &str) -> Result<ServerName<'static>, HttpError> {
+pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, HttpError> {
     ServerName::try_from(host.to_owned()).map_err(|error| {
-        HttpError::before(Stage::Tls, Kind::Forbidden, "the host is not a name").because(error)
+        HttpError::before_send(HttpStage::Tls, HttpErrorKind::Forbidden, "the host is not a name")
+            .with_source(error)
     })
 }

@@ -5,20 +5,20 @@
 
 use http::{HeaderName, HeaderValue, Uri};
 
-use crate::config::{Addresses, Target};
+use crate::config::{AddressPolicy, NetworkTarget};
 
 /// An address that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Address {
-    pub(super) target: Target,
+pub(super) struct ServerAddress {
+    pub(super) target: NetworkTarget,
     /// The path and the query.
     pub(super) path: String,
     /// Whether everything is readable on its way over the open network.
-    pub(super) bare: bool,
+    pub(super) unencrypted: bool,
 }
 
 /// Reads an address. What is wrong is said without repeating it: it may hold a key.
-pub(super) fn parse(text: &str) -> Result<Address, &'static str> {
+pub(super) fn parse(text: &str) -> Result<ServerAddress, &'static str> {
     if text.contains('#') {
         return Err("it has a part behind `#`");
     }
@@ -48,15 +48,23 @@ pub(super) fn parse(text: &str) -> Result<Address, &'static str> {
     if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err("its path holds signs that have to be written as `%…`");
     }
-    let target =
-        Target { tls, host: host.into(), port, prefix: "".into(), addresses: Addresses::Private };
+    let target = NetworkTarget {
+        tls,
+        host: host.into(),
+        port,
+        prefix: "".into(),
+        addresses: AddressPolicy::Private,
+    };
     let near = host == "localhost"
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    Ok(Address { target, path: path.to_owned(), bare: !tls && !near })
+    Ok(ServerAddress { target, path: path.to_owned(), unencrypted: !tls && !near })
 }
 
 /// Reads a header.
-pub(super) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), &'static str> {
+pub(super) fn parse_header(
+    name: &str,
+    value: &str,
+) -> Result<(HeaderName, HeaderValue), &'static str> {
     const OURS: [&str; 5] =
         ["accept", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"];
     let name = HeaderName::try_from(name).map_err(|_| "this is no name of a header")?;
@@ -92,7 +100,7 @@ mod tests {
             ("https://a b/", Err("this is no address")),
         ];
         for (text, expected) in table {
-            let found = parse(text).map(|Address { target, path, bare }| {
+            let found = parse(text).map(|ServerAddress { target, path, unencrypted: bare }| {
                 let tls = if target.tls { "tls " } else { "" };
                 let bare = if bare { " bare" } else { "" };
                 format!("{tls}{} {} {path}{bare}", target.host, target.port)

@@ -4,23 +4,23 @@
 //! A message says where something is wrong, and never repeats a value: it may be a key.
 
 mod expand;
-mod short;
+mod one_line;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{How, Server, address};
-use expand::expand;
-pub use short::short;
+use super::{McpServer, McpTransport, address};
+use expand::expand_variables;
+pub use one_line::parse_line;
 
 /// Looks up a variable.
-pub type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
+pub type VariableLookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// Servers that a file may name.
-const MOST: usize = 64;
+const MAX_SERVERS: usize = 64;
 /// Bytes of a name.
-const LONGEST: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// Something is wrong with a configuration of servers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,40 +43,42 @@ impl std::error::Error for McpConfigError {}
 ///
 /// # Errors
 /// If the file is not of that form, or a variable is missing.
-pub fn parse(text: &str, lookup: &Lookup<'_>) -> Result<Vec<Server>, McpConfigError> {
+pub fn parse(text: &str, lookup: &VariableLookup<'_>) -> Result<Vec<McpServer>, McpConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: Value = serde_json::from_str(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
         McpConfigError { place, what: "this is no JSON".to_owned() }
     })?;
-    let top = Place("mcpServers".to_owned());
+    let top = McpConfigPath("mcpServers".to_owned());
     let servers = match file.get("mcpServers") {
         Some(Value::Object(servers)) => servers,
-        Some(other) => return Err(top.kind("an object of servers by their names", other)),
-        None => return Err(top.wrong("it is missing")),
+        Some(other) => return Err(top.type_error("an object of servers by their names", other)),
+        None => return Err(top.error("it is missing")),
     };
-    if servers.len() > MOST {
-        return Err(top.wrong(format!("more than {MOST} servers")));
+    if servers.len() > MAX_SERVERS {
+        return Err(top.error(format!("more than {MAX_SERVERS} servers")));
     }
     let mut read = Vec::new();
     for (name, server) in servers {
         let place = top.field(name);
-        let Value::Object(server) = server else { return Err(place.kind("an object", server)) };
+        let Value::Object(server) = server else {
+            return Err(place.type_error("an object", server));
+        };
         check_name(name, &place)?;
         if matches!(server.get("disabled"), Some(Value::Bool(true))) {
             continue;
         }
-        read.push(Entry { fields: server, place, lookup }.read(name)?);
+        read.push(ServerEntry { fields: server, place, lookup }.read(name)?);
     }
     Ok(read)
 }
 
 /// A name that makes sense in front of a tool's.
-fn check_name(name: &str, place: &Place) -> Result<(), McpConfigError> {
+fn check_name(name: &str, place: &McpConfigPath) -> Result<(), McpConfigError> {
     let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '@');
-    if name.is_empty() || name.len() > LONGEST || !name.chars().all(is_fine) {
-        return Err(place.wrong(format!(
-            "the name of a server is 1 to {LONGEST} letters, digits, `_`, `-`, `.`, `/`, `@`"
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_fine) {
+        return Err(place.error(format!(
+            "the name of a server is 1 to {MAX_NAME} letters, digits, `_`, `-`, `.`, `/`, `@`"
         )));
     }
     Ok(())
@@ -84,23 +86,23 @@ fn check_name(name: &str, place: &Place) -> Result<(), McpConfigError> {
 
 /// Where something stands.
 #[derive(Clone, Debug)]
-struct Place(String);
+struct McpConfigPath(String);
 
-impl Place {
-    fn field(&self, name: &str) -> Place {
-        let short: String = name.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
-        Place(format!("{}.{short}", self.0))
+impl McpConfigPath {
+    fn field(&self, name: &str) -> McpConfigPath {
+        let short: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+        McpConfigPath(format!("{}.{short}", self.0))
     }
 
-    fn item(&self, at: usize) -> Place {
-        Place(format!("{}[{at}]", self.0))
+    fn item(&self, at: usize) -> McpConfigPath {
+        McpConfigPath(format!("{}[{at}]", self.0))
     }
 
-    fn wrong(&self, what: impl Into<String>) -> McpConfigError {
+    fn error(&self, what: impl Into<String>) -> McpConfigError {
         McpConfigError { place: self.0.clone(), what: what.into() }
     }
 
-    fn kind(&self, wanted: &str, found: &Value) -> McpConfigError {
+    fn type_error(&self, wanted: &str, found: &Value) -> McpConfigError {
         let found = match found {
             Value::Null => "null",
             Value::Bool(_) => "a truth value",
@@ -109,19 +111,19 @@ impl Place {
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };
-        self.wrong(format!("this has to be {wanted}, not {found}"))
+        self.error(format!("this has to be {wanted}, not {found}"))
     }
 }
 
 /// One server in the file.
-struct Entry<'e> {
+struct ServerEntry<'e> {
     fields: &'e Map<String, Value>,
-    place: Place,
-    lookup: &'e Lookup<'e>,
+    place: McpConfigPath,
+    lookup: &'e VariableLookup<'e>,
 }
 
-impl Entry<'_> {
-    fn read(&self, name: &str) -> Result<Server, McpConfigError> {
+impl ServerEntry<'_> {
+    fn read(&self, name: &str) -> Result<McpServer, McpConfigError> {
         let (command, url) = (self.text("command")?, self.text("url")?);
         let how = match (self.text("type")?.as_deref(), command, url) {
             (None | Some("stdio"), Some(command), None) => self.stdio(command)?,
@@ -132,65 +134,69 @@ impl Entry<'_> {
                 let what = "the old transport `sse` is not supported; start the server with \
                             streamable HTTP, and set \"type\": \"http\" and that address, which \
                             mostly ends in `/mcp`";
-                return Err(self.place.field("type").wrong(what));
+                return Err(self.place.field("type").error(what));
             }
             (None, None, None) => {
-                return Err(self.place.wrong("neither `command` nor `url` says how to reach it"));
+                return Err(self.place.error("neither `command` nor `url` says how to reach it"));
             }
             (_, Some(_), Some(_)) => {
-                return Err(self.place.wrong("it has both `command` and `url`"));
+                return Err(self.place.error("it has both `command` and `url`"));
             }
-            (Some("stdio"), None, _) => return Err(self.place.wrong("`command` is missing")),
+            (Some("stdio"), None, _) => return Err(self.place.error("`command` is missing")),
             (Some("http" | "streamable-http" | "streamableHttp"), _, None) => {
-                return Err(self.place.wrong("`url` is missing"));
+                return Err(self.place.error("`url` is missing"));
             }
             (Some(_), _, _) => {
                 let what = "this has to be \"stdio\" or \"http\"";
-                return Err(self.place.field("type").wrong(what));
+                return Err(self.place.field("type").error(what));
             }
         };
-        let mut server = Server::new(name, how);
-        server.allow = self.allow()?;
-        server.trust_reading = self.truth("trustReading")?.unwrap_or(server.trust_reading);
-        server.limit = self.limit()?.unwrap_or(server.limit);
+        let mut server = McpServer::new(name, how);
+        server.allow = self.allowed_tools()?;
+        server.trust_read_only = self.boolean("trustReading")?.unwrap_or(server.trust_read_only);
+        server.call_timeout = self.call_timeout()?.unwrap_or(server.call_timeout);
         Ok(server)
     }
 
-    fn stdio(&self, program: String) -> Result<How, McpConfigError> {
+    fn stdio(&self, program: String) -> Result<McpTransport, McpConfigError> {
         if program.is_empty() {
-            return Err(self.place.field("command").wrong("it is empty"));
+            return Err(self.place.field("command").error("it is empty"));
         }
         let mut command = vec![program];
         command.extend(self.list("args")?.unwrap_or_default());
         let env = self.pairs("env")?;
         if let Some((name, _)) = env.iter().find(|(name, _)| !is_variable(name)) {
-            return Err(self.place.field("env").field(name).wrong("this is no name of a variable"));
+            return Err(self.place.field("env").field(name).error("this is no name of a variable"));
         }
         let folder = self.text("cwd")?.map(PathBuf::from);
         if command.iter().chain(env.iter().map(|(_, value)| value)).any(|it| it.contains('\0')) {
-            return Err(self.place.wrong("a text in it holds a zero byte"));
+            return Err(self.place.error("a text in it holds a zero byte"));
         }
-        Ok(How::Stdio { command, env, folder })
+        Ok(McpTransport::Stdio { command, env, folder })
     }
 
-    fn http(&self, url: String) -> Result<How, McpConfigError> {
-        address::parse(&url).map_err(|what| self.place.field("url").wrong(what))?;
+    fn http(&self, url: String) -> Result<McpTransport, McpConfigError> {
+        address::parse(&url).map_err(|what| self.place.field("url").error(what))?;
         let headers = self.pairs("headers")?;
         for (name, value) in &headers {
             let place = self.place.field("headers").field(name);
-            address::header(name, value).map_err(|what| place.wrong(what))?;
+            address::parse_header(name, value).map_err(|what| place.error(what))?;
         }
-        Ok(How::Http { url, headers })
+        Ok(McpTransport::Http { url, headers })
     }
 
     fn text(&self, name: &str) -> Result<Option<String>, McpConfigError> {
         let place = self.place.field(name);
-        self.fields.get(name).map(|value| self.expanded(value, &place)).transpose()
+        self.fields.get(name).map(|value| self.expanded_text(value, &place)).transpose()
     }
 
-    fn expanded(&self, value: &Value, place: &Place) -> Result<String, McpConfigError> {
-        let Value::String(text) = value else { return Err(place.kind("a text", value)) };
-        expand(text, self.lookup).map_err(|what| place.wrong(what))
+    fn expanded_text(
+        &self,
+        value: &Value,
+        place: &McpConfigPath,
+    ) -> Result<String, McpConfigError> {
+        let Value::String(text) = value else { return Err(place.type_error("a text", value)) };
+        expand_variables(text, self.lookup).map_err(|what| place.error(what))
     }
 
     fn list(&self, name: &str) -> Result<Option<Vec<String>>, McpConfigError> {
@@ -199,10 +205,10 @@ impl Entry<'_> {
             None => Ok(None),
             Some(Value::Array(items)) => {
                 let items = items.iter().enumerate();
-                let read = items.map(|(at, item)| self.expanded(item, &place.item(at)));
+                let read = items.map(|(at, item)| self.expanded_text(item, &place.item(at)));
                 read.collect::<Result<_, _>>().map(Some)
             }
-            Some(other) => Err(place.kind("a list of texts", other)),
+            Some(other) => Err(place.type_error("a list of texts", other)),
         }
     }
 
@@ -212,39 +218,39 @@ impl Entry<'_> {
             None => Ok(Vec::new()),
             Some(Value::Object(pairs)) => {
                 let read = pairs.iter().map(|(key, value)| {
-                    Ok((key.clone(), self.expanded(value, &place.field(key))?))
+                    Ok((key.clone(), self.expanded_text(value, &place.field(key))?))
                 });
                 read.collect()
             }
-            Some(other) => Err(place.kind("an object of texts", other)),
+            Some(other) => Err(place.type_error("an object of texts", other)),
         }
     }
 
-    fn truth(&self, name: &str) -> Result<Option<bool>, McpConfigError> {
+    fn boolean(&self, name: &str) -> Result<Option<bool>, McpConfigError> {
         match self.fields.get(name) {
             None => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(*value)),
-            Some(other) => Err(self.place.field(name).kind("true or false", other)),
+            Some(other) => Err(self.place.field(name).type_error("true or false", other)),
         }
     }
 
     /// `*` among them is all.
-    fn allow(&self) -> Result<Option<Vec<String>>, McpConfigError> {
+    fn allowed_tools(&self) -> Result<Option<Vec<String>>, McpConfigError> {
         let named = self.list("tools")?;
         Ok(named.filter(|names| !names.iter().any(|name| name == "*")))
     }
 
     /// Thousandths of a second, as other programs have it.
-    fn limit(&self) -> Result<Option<Duration>, McpConfigError> {
+    fn call_timeout(&self) -> Result<Option<Duration>, McpConfigError> {
         let wanted = "a number of milliseconds from 1 to 86400000";
         match self.fields.get("timeout") {
             None => Ok(None),
             Some(value) => match value.as_u64() {
                 Some(thousandths @ 1..=86_400_000) => Ok(Some(Duration::from_millis(thousandths))),
                 Some(_) => {
-                    Err(self.place.field("timeout").wrong(format!("this has to be {wanted}")))
+                    Err(self.place.field("timeout").error(format!("this has to be {wanted}")))
                 }
-                None => Err(self.place.field("timeout").kind(wanted, value)),
+                None => Err(self.place.field("timeout").type_error(wanted, value)),
             },
         }
     }

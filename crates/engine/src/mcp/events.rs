@@ -10,73 +10,74 @@ use bytes::Bytes;
 use futures_core::Stream;
 use sse_stream::{Error as SseError, Sse, SseStream};
 
-use crate::http::{HttpError, Incoming};
+use crate::http::{HttpError, IncomingBody};
 
 /// A stream of events.
-pub(super) type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
+pub(super) type SseEvents = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
 
 /// The events of a body. None may be longer than that.
-pub(super) fn events(body: Incoming, most: usize) -> Events {
-    let pieces = Pieces { body, count: Count::new(most), state: PiecesState::Open };
+pub(super) fn read_events(body: IncomingBody, most: usize) -> SseEvents {
+    let pieces =
+        LimitedBody { body, event_length: EventLength::new(most), state: LimitedBodyState::Open };
     Box::pin(SseStream::from_bytes_stream(pieces))
 }
 
 /// The pieces of a body, for as long as no event in them is too long.
-struct Pieces {
-    body: Incoming,
-    count: Count,
-    state: PiecesState,
+struct LimitedBody {
+    body: IncomingBody,
+    event_length: EventLength,
+    state: LimitedBodyState,
 }
 
 /// Whether pieces may follow.
 #[derive(Clone, Copy)]
-enum PiecesState {
+enum LimitedBodyState {
     Open,
     /// What came before an event that is too long was told, and this is not yet.
     TooLong,
-    Over,
+    Finished,
 }
 
 /// A stream of events broke off.
 #[derive(Debug, thiserror::Error)]
-enum Broken {
+enum EventStreamError {
     #[error(transparent)]
     Http(#[from] HttpError),
     #[error("an event is too long")]
     TooLong,
 }
 
-impl Stream for Pieces {
-    type Item = Result<Bytes, Broken>;
+impl Stream for LimitedBody {
+    type Item = Result<Bytes, EventStreamError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.state {
-            PiecesState::Open => {}
-            PiecesState::TooLong => {
-                self.state = PiecesState::Over;
-                return Poll::Ready(Some(Err(Broken::TooLong)));
+            LimitedBodyState::Open => {}
+            LimitedBodyState::TooLong => {
+                self.state = LimitedBodyState::Finished;
+                return Poll::Ready(Some(Err(EventStreamError::TooLong)));
             }
-            PiecesState::Over => return Poll::Ready(None),
+            LimitedBodyState::Finished => return Poll::Ready(None),
         }
         let mut bytes = match ready!(self.body.poll_next(context)) {
             None => return Poll::Ready(None),
             Some(Err(error)) => {
-                self.state = PiecesState::Over;
+                self.state = LimitedBodyState::Finished;
                 return Poll::Ready(Some(Err(error.into())));
             }
             Some(Ok(bytes)) => bytes,
         };
-        match self.count.fits(&bytes) {
+        match self.event_length.count_bytes(&bytes) {
             Ok(()) => Poll::Ready(Some(Ok(bytes))),
             // Events that ended before it are told first.
             Err(whole) if whole > 0 => {
-                self.state = PiecesState::TooLong;
+                self.state = LimitedBodyState::TooLong;
                 bytes.truncate(whole);
                 Poll::Ready(Some(Ok(bytes)))
             }
             Err(_) => {
-                self.state = PiecesState::Over;
-                Poll::Ready(Some(Err(Broken::TooLong)))
+                self.state = LimitedBodyState::Finished;
+                Poll::Ready(Some(Err(EventStreamError::TooLong)))
             }
         }
     }
@@ -84,28 +85,28 @@ impl Stream for Pieces {
 
 /// How long the event is that has not ended yet. Comments do not count: they are no part of it.
 #[derive(Debug)]
-struct Count {
+struct EventLength {
     event: usize,
     line: usize,
     comment: bool,
-    returned: bool,
-    most: usize,
+    after_return: bool,
+    max_length: usize,
 }
 
-impl Count {
-    fn new(most: usize) -> Count {
-        Count { event: 0, line: 0, comment: false, returned: false, most }
+impl EventLength {
+    fn new(most: usize) -> EventLength {
+        EventLength { event: 0, line: 0, comment: false, after_return: false, max_length: most }
     }
 
     /// Counts on. If an event is too long: how many of these bytes stand before it.
-    fn fits(&mut self, bytes: &[u8]) -> Result<(), usize> {
+    fn count_bytes(&mut self, bytes: &[u8]) -> Result<(), usize> {
         let mut whole = 0;
         for (at, byte) in bytes.iter().enumerate() {
-            let returned = std::mem::take(&mut self.returned);
+            let returned = std::mem::take(&mut self.after_return);
             match byte {
                 b'\n' if returned => {}
                 b'\n' | b'\r' => {
-                    self.returned = *byte == b'\r';
+                    self.after_return = *byte == b'\r';
                     match (self.line, self.comment) {
                         (0, _) => (self.event, whole) = (0, at + 1),
                         (_, true) => {}
@@ -118,7 +119,7 @@ impl Count {
                     self.line += 1;
                 }
             }
-            if self.event + self.line > self.most {
+            if self.event + self.line > self.max_length {
                 return Err(whole);
             }
         }
@@ -143,8 +144,8 @@ mod tests {
             (&[":", "123456789012"], false),
         ];
         for (pieces, expected) in table {
-            let mut count = Count::new(12);
-            let fits = pieces.iter().all(|piece| count.fits(piece.as_bytes()).is_ok());
+            let mut count = EventLength::new(12);
+            let fits = pieces.iter().all(|piece| count.count_bytes(piece.as_bytes()).is_ok());
             assert_eq!(fits, expected, "{pieces:?}");
         }
     }
@@ -158,19 +159,24 @@ mod tests {
             ("data: 1\n\n: ping\n\ndata: 123456789", 17),
         ];
         for (text, whole) in table {
-            assert_eq!(Count::new(12).fits(text.as_bytes()), Err(whole), "{text:?}");
+            assert_eq!(EventLength::new(12).count_bytes(text.as_bytes()), Err(whole), "{text:?}");
         }
     }
 
     #[tokio::test]
     async fn events_before_one_that_is_too_long_are_told_in_order() {
-        use foxwedge_scripted::{End, Piece, Play};
+        use foxwedge_scripted::{ResponseEnding, ScriptedChunk, ScriptedResponse};
         for number in [0, 1, 2, 63, 64, 65, 200] {
             let events: String = (0..number).map(|at| format!("data: {at}\n\n")).collect();
             let bytes = format!("{events}data: {}\n\n", "x".repeat(100)).into_bytes();
-            let pieces = vec![Piece { after: std::time::Duration::ZERO, bytes }];
-            let play = Play { status: 200, headers: Vec::new(), pieces, end: End::Whole };
-            let mut events = super::events(Incoming::scripted(play), 50);
+            let pieces = vec![ScriptedChunk { delay: std::time::Duration::ZERO, bytes }];
+            let play = ScriptedResponse {
+                status: 200,
+                headers: Vec::new(),
+                chunks: pieces,
+                end: ResponseEnding::Complete,
+            };
+            let mut events = super::read_events(IncomingBody::from_script(play), 50);
             let (mut told, mut failed) = (Vec::new(), 0);
             while let Some(event) =
                 std::future::poll_fn(|context| events.as_mut().poll_next(context)).await

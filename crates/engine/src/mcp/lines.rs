@@ -6,19 +6,19 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes of a line.
-pub(super) const MOST: usize = 16 << 20;
+pub(super) const MAX_LINE: usize = 16 << 20;
 /// Bytes of a line that begins like no message.
-pub(super) const NOISE: usize = 1 << 20;
+pub(super) const MAX_NOISE: usize = 1 << 20;
 /// Bytes of a line behind those that are kept of it.
-const BEHIND: usize = 16 << 20;
+const MAX_DISCARDED: usize = 16 << 20;
 /// What is read at once.
-const READ: usize = 64 << 10;
+const READ_SIZE: usize = 64 << 10;
 /// Bytes at both ends of a line that is too long, in which its number may stand.
-const END: usize = 256;
+const LINE_END_WINDOW: usize = 256;
 
 /// What comes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Line {
+pub(super) enum ServerLine {
     /// A line, with its end.
     Whole(BytesMut),
     /// One that was too long, with the number in it, if it has one.
@@ -29,39 +29,47 @@ pub(super) enum Line {
 
 /// The lines of an output.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct ServerLineReader<R> {
     from: R,
     buffer: BytesMut,
     /// So much of the buffer holds no line end.
-    looked: usize,
+    scanned: usize,
     /// The beginning of a line that is too long.
     head: Option<Vec<u8>>,
     /// Bytes of it that were thrown away.
-    thrown: usize,
-    most: usize,
-    over: bool,
+    discarded: usize,
+    max_line: usize,
+    finished: bool,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(from: R, most: usize) -> Lines<R> {
-        Lines { from, buffer: BytesMut::new(), looked: 0, head: None, thrown: 0, most, over: false }
+impl<R: AsyncRead + Unpin> ServerLineReader<R> {
+    pub(super) fn new(from: R, most: usize) -> ServerLineReader<R> {
+        ServerLineReader {
+            from,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            head: None,
+            discarded: 0,
+            max_line: most,
+            finished: false,
+        }
     }
 
     /// The next line; `None` at the end. May be dropped while it waits, and loses nothing. What
     /// stands behind the last line end is nobody's message.
-    pub(super) async fn next(&mut self) -> Option<Line> {
+    pub(super) async fn next_line(&mut self) -> Option<ServerLine> {
         loop {
-            if self.over {
+            if self.finished {
                 return None;
             }
-            if let Some(line) = self.take() {
+            if let Some(line) = self.take_buffered() {
                 return Some(line);
             }
             if self.is_endless() {
-                self.over = true;
-                return Some(Line::Endless);
+                self.finished = true;
+                return Some(ServerLine::Endless);
             }
-            self.buffer.reserve(READ);
+            self.buffer.reserve(READ_SIZE);
             match self.from.read_buf(&mut self.buffer).await {
                 Ok(0) | Err(_) => return None,
                 Ok(_) => {}
@@ -74,45 +82,47 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let begins = self.head.as_deref().unwrap_or(&self.buffer);
         let first = begins.iter().find(|byte| !byte.is_ascii_whitespace());
         let most = match first {
-            Some(b'{' | b'[') => self.most.saturating_add(BEHIND),
-            Some(_) | None => NOISE,
+            Some(b'{' | b'[') => self.max_line.saturating_add(MAX_DISCARDED),
+            Some(_) | None => MAX_NOISE,
         };
-        self.thrown + self.buffer.len() > most
+        self.discarded + self.buffer.len() > most
     }
 
     /// A line that is in the buffer.
-    fn take(&mut self) -> Option<Line> {
-        let new = self.buffer.get(self.looked..).unwrap_or_default();
+    fn take_buffered(&mut self) -> Option<ServerLine> {
+        let new = self.buffer.get(self.scanned..).unwrap_or_default();
         let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
-            if self.head.is_none() && self.buffer.len() > self.most {
-                self.head = Some(self.buffer.iter().take(END).copied().collect());
+            if self.head.is_none() && self.buffer.len() > self.max_line {
+                self.head = Some(self.buffer.iter().take(LINE_END_WINDOW).copied().collect());
             }
-            if self.head.is_some() && self.buffer.len() > END {
-                let over = self.buffer.len() - END;
-                self.thrown += over;
+            if self.head.is_some() && self.buffer.len() > LINE_END_WINDOW {
+                let over = self.buffer.len() - LINE_END_WINDOW;
+                self.discarded += over;
                 self.buffer = BytesMut::from(self.buffer.get(over..).unwrap_or_default());
             }
-            self.looked = self.buffer.len();
+            self.scanned = self.buffer.len();
             return None;
         };
-        let line = self.buffer.split_to(self.looked + end + 1);
-        (self.looked, self.thrown) = (0, 0);
+        let line = self.buffer.split_to(self.scanned + end + 1);
+        (self.scanned, self.discarded) = (0, 0);
         match self.head.take() {
-            Some(head) => Some(Line::TooLong(number(&head, &line))),
-            None if line.len() > self.most => Some(Line::TooLong(number(&line, &line))),
-            None => Some(Line::Whole(line)),
+            Some(head) => Some(ServerLine::TooLong(request_number(&head, &line))),
+            None if line.len() > self.max_line => {
+                Some(ServerLine::TooLong(request_number(&line, &line)))
+            }
+            None => Some(ServerLine::Whole(line)),
         }
     }
 }
 
 /// The number of the question that a line answers: it stands at the beginning, before the result,
 /// or at the very end.
-fn number(head: &[u8], tail: &[u8]) -> Option<i64> {
-    let head = head.get(..END.min(head.len())).unwrap_or_default();
-    let tail = tail.get(tail.len().saturating_sub(END)..).unwrap_or_default();
+fn request_number(head: &[u8], tail: &[u8]) -> Option<i64> {
+    let head = head.get(..LINE_END_WINDOW.min(head.len())).unwrap_or_default();
+    let tail = tail.get(tail.len().saturating_sub(LINE_END_WINDOW)..).unwrap_or_default();
     let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
     let before = head.split("\"result\"").next().filter(|before| before.len() < head.len());
-    let at_head = before.and_then(|before| behind(before.rsplit_once("\"id\"")?.1));
+    let at_head = before.and_then(|before| number_after_colon(before.rsplit_once("\"id\"")?.1));
     at_head.or_else(|| {
         let last = tail.trim_end().strip_suffix('}')?;
         let (_, value) = last.rsplit_once("\"id\"")?;
@@ -121,7 +131,7 @@ fn number(head: &[u8], tail: &[u8]) -> Option<i64> {
 }
 
 /// The number behind a colon, up to a comma.
-fn behind(text: &str) -> Option<i64> {
+fn number_after_colon(text: &str) -> Option<i64> {
     text.trim_start().strip_prefix(':')?.split(',').next()?.trim().parse().ok()
 }
 
@@ -130,13 +140,13 @@ mod tests {
     use super::*;
 
     async fn lines(text: &str, most: usize) -> Vec<String> {
-        let mut lines = Lines::new(text.as_bytes(), most);
+        let mut lines = ServerLineReader::new(text.as_bytes(), most);
         let mut all = Vec::new();
-        while let Some(line) = lines.next().await {
+        while let Some(line) = lines.next_line().await {
             all.push(match line {
-                Line::Whole(line) => String::from_utf8_lossy(&line).trim_end().to_owned(),
-                Line::TooLong(number) => format!("{number:?}"),
-                Line::Endless => "endless".to_owned(),
+                ServerLine::Whole(line) => String::from_utf8_lossy(&line).trim_end().to_owned(),
+                ServerLine::TooLong(number) => format!("{number:?}"),
+                ServerLine::Endless => "endless".to_owned(),
             });
         }
         all
@@ -165,14 +175,17 @@ mod tests {
     async fn a_line_without_an_end_is_noticed() {
         let x = |bytes: usize| "x".repeat(bytes);
         let table = [
-            (x(NOISE), ""),
-            (x(NOISE + 1), "endless"),
-            (format!("a\n{}\nb\n", x(2 * NOISE)), "a|endless"),
-            (format!("{}x", " ".repeat(NOISE)), "endless"),
+            (x(MAX_NOISE), ""),
+            (x(MAX_NOISE + 1), "endless"),
+            (format!("a\n{}\nb\n", x(2 * MAX_NOISE)), "a|endless"),
+            (format!("{}x", " ".repeat(MAX_NOISE)), "endless"),
             // It may become a message.
-            (format!("{{\"id\":1,\"result\":\"{}", x(2 * NOISE)), ""),
-            (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(2 * NOISE)), "Some(1)|b"),
-            (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(BEHIND + NOISE)), "endless"),
+            (format!("{{\"id\":1,\"result\":\"{}", x(2 * MAX_NOISE)), ""),
+            (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(2 * MAX_NOISE)), "Some(1)|b"),
+            (
+                format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(MAX_DISCARDED + MAX_NOISE)),
+                "endless",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(lines(&text, 1_000).await.join("|"), expected, "{text:.40} {}", text.len());
@@ -182,7 +195,15 @@ mod tests {
     #[tokio::test]
     async fn no_number_of_lines_at_once_loses_one() {
         // Around what one read takes.
-        for number in [1, 2, READ / 8 - 1, READ / 8, READ / 8 + 1, 2 * READ / 8, 2 * READ / 8 + 1] {
+        for number in [
+            1,
+            2,
+            READ_SIZE / 8 - 1,
+            READ_SIZE / 8,
+            READ_SIZE / 8 + 1,
+            2 * READ_SIZE / 8,
+            2 * READ_SIZE / 8 + 1,
+        ] {
             let text: String = (0..number).map(|at| format!("{at:07}\n")).collect();
             let all = lines(&text, 1_000).await;
             let expected: Vec<String> = (0..number).map(|at| format!("{at:07}")).collect();

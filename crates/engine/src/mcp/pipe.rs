@@ -18,42 +18,42 @@ use tokio::{
 };
 
 use super::{
-    lines::{Line, Lines, MOST, NOISE},
-    process::{Pipes, Process},
+    lines::{MAX_LINE, MAX_NOISE, ServerLine, ServerLineReader},
+    process::{McpPipes, McpProcess},
 };
-use crate::child::{Input, Unread};
+use crate::child::{ChildInput, ChildInputError};
 
 /// Bytes that may wait for a process that does not read.
-const UNREAD: usize = 64 << 20;
+const MAX_UNREAD_INPUT: usize = 64 << 20;
 /// Bytes between two messages that are none.
-const NONSENSE: usize = NOISE;
+const MAX_SKIPPED_BYTES: usize = MAX_NOISE;
 /// How long is waited for the rest of the output behind the end of a process.
-const REST: Duration = Duration::from_secs(2);
+const EXIT_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The pipes of a process, as rmcp wants them.
 #[derive(Debug)]
-pub(super) struct Pipe {
-    process: Arc<Process>,
-    lines: Lines<ChildStdout>,
-    input: Option<Input>,
-    nonsense: usize,
+pub(super) struct McpPipe {
+    process: Arc<McpProcess>,
+    lines: ServerLineReader<ChildStdout>,
+    input: Option<ChildInput>,
+    skipped_bytes: usize,
     /// When what is missing is not waited for any more.
-    until: Option<Instant>,
+    exit_deadline: Option<Instant>,
 }
 
-impl Pipe {
-    pub(super) fn new(process: Arc<Process>, (stdin, stdout): Pipes) -> Pipe {
-        let (input, _) = Input::new(stdin, UNREAD);
-        let lines = Lines::new(stdout, MOST);
-        Pipe { process, lines, input: Some(input), nonsense: 0, until: None }
+impl McpPipe {
+    pub(super) fn new(process: Arc<McpProcess>, (stdin, stdout): McpPipes) -> McpPipe {
+        let (input, _) = ChildInput::new(stdin, MAX_UNREAD_INPUT);
+        let lines = ServerLineReader::new(stdout, MAX_LINE);
+        McpPipe { process, lines, input: Some(input), skipped_bytes: 0, exit_deadline: None }
     }
 
-    fn tell(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
+    fn write_message(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let input = self.input.as_ref().ok_or_else(closed)?;
-        input.tell(serde_json::to_vec(message)?).map_err(|unread| {
-            if unread == Unread::TooMuch {
-                self.process.kill_for("it does not read what it is told");
+        input.write_line(serde_json::to_vec(message)?).map_err(|unread| {
+            if unread == ChildInputError::TooMuch {
+                self.process.kill_because("it does not read what it is told");
             }
             closed()
         })
@@ -61,44 +61,44 @@ impl Pipe {
 
     /// The message in a line, if there is one. Says nothing of its own: a program that prints
     /// nonsense would print more.
-    fn heard(&mut self, line: Line) -> Option<ServerJsonRpcMessage> {
+    fn parse_line(&mut self, line: ServerLine) -> Option<ServerJsonRpcMessage> {
         let size = match &line {
-            Line::Whole(line) => line.len(),
-            Line::TooLong(_) | Line::Endless => 0,
+            ServerLine::Whole(line) => line.len(),
+            ServerLine::TooLong(_) | ServerLine::Endless => 0,
         };
         let message = match line {
-            Line::Whole(line) => read(&line),
-            Line::TooLong(Some(number)) => {
-                let why = format!("its answer has more than {MOST} bytes");
-                Some(broken(RequestId::Number(number), why))
+            ServerLine::Whole(line) => parse_message(&line),
+            ServerLine::TooLong(Some(number)) => {
+                let why = format!("its answer has more than {MAX_LINE} bytes");
+                Some(error_response(RequestId::Number(number), why))
             }
-            Line::TooLong(None) | Line::Endless => None,
+            ServerLine::TooLong(None) | ServerLine::Endless => None,
         };
-        self.nonsense = if message.is_some() { 0 } else { self.nonsense + size.max(1) };
+        self.skipped_bytes = if message.is_some() { 0 } else { self.skipped_bytes + size.max(1) };
         message
     }
 }
 
-impl Transport<RoleClient> for Pipe {
+impl Transport<RoleClient> for McpPipe {
     type Error = io::Error;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        std::future::ready(self.tell(&item))
+        std::future::ready(self.write_message(&item))
     }
 
     /// May be dropped while it waits, and loses nothing.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let until = self.until;
+            let until = self.exit_deadline;
             let process = Arc::clone(&self.process);
             let line = tokio::select! {
                 biased;
-                line = self.lines.next() => line,
-                () = process.ended(), if until.is_none() => {
-                    self.until = Some(Instant::now() + REST);
+                line = self.lines.next_line() => line,
+                () = process.wait_for_exit(), if until.is_none() => {
+                    self.exit_deadline = Some(Instant::now() + EXIT_OUTPUT_TIMEOUT);
                     continue;
                 }
                 () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => None,
@@ -108,15 +108,15 @@ impl Transport<RoleClient> for Pipe {
                 self.process.kill();
                 return None;
             };
-            if line == Line::Endless {
-                self.process.kill_for("it prints a line without an end");
+            if line == ServerLine::Endless {
+                self.process.kill_because("it prints a line without an end");
                 return None;
             }
-            if let Some(message) = self.heard(line) {
+            if let Some(message) = self.parse_line(line) {
                 return Some(message);
             }
-            if self.nonsense > NONSENSE {
-                self.process.kill_for("it prints what is no message");
+            if self.skipped_bytes > MAX_SKIPPED_BYTES {
+                self.process.kill_because("it prints what is no message");
                 return None;
             }
             // Whoever floods us does not keep others from their turn.
@@ -132,26 +132,26 @@ impl Transport<RoleClient> for Pipe {
 
 /// What is left of an answer that cannot be read: whose it is.
 #[derive(Deserialize)]
-struct Stub {
+struct UnreadableResponse {
     id: RequestId,
     method: Option<IgnoredAny>,
 }
 
 /// Reads a message. An answer that cannot be read is one all the same: somebody waits for it.
-fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+fn parse_message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let error = match serde_json::from_slice(line) {
         Ok(message) => return Some(message),
         Err(error) => error,
     };
-    match serde_json::from_slice::<Stub>(line) {
-        Ok(Stub { id, method: None }) => {
-            Some(broken(id, format!("its answer cannot be read: {error}")))
+    match serde_json::from_slice::<UnreadableResponse>(line) {
+        Ok(UnreadableResponse { id, method: None }) => {
+            Some(error_response(id, format!("its answer cannot be read: {error}")))
         }
-        Ok(Stub { id: _, method: Some(_) }) | Err(_) => None,
+        Ok(UnreadableResponse { id: _, method: Some(_) }) | Err(_) => None,
     }
 }
 
-fn broken(id: RequestId, why: String) -> ServerJsonRpcMessage {
+fn error_response(id: RequestId, why: String) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::internal_error(why, None), Some(id))
 }
 
@@ -176,7 +176,7 @@ mod tests {
             ("[]", "nothing"),
         ];
         for (line, expected) in table {
-            let found = match read(line.as_bytes()) {
+            let found = match parse_message(line.as_bytes()) {
                 None => "nothing".to_owned(),
                 Some(ServerJsonRpcMessage::Request(_)) => "request".to_owned(),
                 Some(ServerJsonRpcMessage::Response(_)) => "answer".to_owned(),

@@ -6,33 +6,39 @@ use crate::http;
 
 /// A server, as somebody named it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Server {
+pub struct McpServer {
     /// Its name: part of the names of its tools.
     pub name: String,
     /// How it is reached.
-    pub how: How,
+    pub transport: McpTransport,
     /// Which of its tools are offered, by their own names; all if nothing is said.
     pub allow: Option<Vec<String>>,
     /// Whether a tool that calls itself read-only is believed. Whoever is believed runs beside
     /// others, and nobody is asked first.
-    pub trust_reading: bool,
+    pub trust_read_only: bool,
     /// How long one call may take.
-    pub limit: Duration,
+    pub call_timeout: Duration,
 }
 
-impl Server {
+impl McpServer {
     /// How long one call may take if nobody says otherwise.
-    pub const LIMIT: Duration = Duration::from_secs(120);
+    pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// One with the usual settings.
-    pub fn new(name: impl Into<String>, how: How) -> Server {
-        Server { name: name.into(), how, allow: None, trust_reading: true, limit: Server::LIMIT }
+    pub fn new(name: impl Into<String>, how: McpTransport) -> McpServer {
+        McpServer {
+            name: name.into(),
+            transport: how,
+            allow: None,
+            trust_read_only: true,
+            call_timeout: McpServer::DEFAULT_CALL_TIMEOUT,
+        }
     }
 }
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
-pub enum How {
+pub enum McpTransport {
     /// A process of ours, over its input and output.
     Stdio {
         /// The program and its arguments.
@@ -51,13 +57,13 @@ pub enum How {
     },
 }
 
-impl How {
+impl McpTransport {
     /// Values that no message may hold.
-    pub(super) fn secrets(&self) -> Vec<String> {
+    pub(super) fn secret_values(&self) -> Vec<String> {
         const SHORTEST: usize = 8;
         let named = match self {
-            How::Stdio { env, .. } => env,
-            How::Http { headers, .. } => headers,
+            McpTransport::Stdio { env, .. } => env,
+            McpTransport::Http { headers, .. } => headers,
         };
         let values = named.iter().map(|(_, value)| value.clone());
         let mut all: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
@@ -68,19 +74,19 @@ impl How {
 }
 
 /// Values of variables and headers are mostly keys.
-impl fmt::Debug for How {
+impl fmt::Debug for McpTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |pairs: &[(String, String)]| -> Vec<String> {
             pairs.iter().map(|(name, _)| name.clone()).collect()
         };
         match self {
-            How::Stdio { command, env, folder } => formatter
+            McpTransport::Stdio { command, env, folder } => formatter
                 .debug_struct("Stdio")
                 .field("program", &command.first())
                 .field("env", &names(env))
                 .field("folder", folder)
                 .finish_non_exhaustive(),
-            How::Http { url: _, headers } => formatter
+            McpTransport::Http { url: _, headers } => formatter
                 .debug_struct("Http")
                 .field("headers", &names(headers))
                 .finish_non_exhaustive(),
@@ -90,27 +96,28 @@ impl fmt::Debug for How {
 
 /// What servers share.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct McpEnvironment {
     /// The folder that servers are told to work in, if they ask.
     pub root: Option<PathBuf>,
     /// How long a server may take until its tools are known.
-    pub start: Duration,
+    pub start_timeout: Duration,
     /// Bytes of text of one answer; the middle of a longer one is left out.
-    pub most: usize,
+    pub max_result_text: usize,
     /// Asks servers over HTTP.
-    pub client: http::Client,
+    pub client: http::HttpClient,
 }
 
-impl Default for Surroundings {
-    fn default() -> Surroundings {
+impl Default for McpEnvironment {
+    fn default() -> McpEnvironment {
         // A call may take as long as its own limit says, and a stream of news is mostly silent.
         let long = Duration::from_secs(24 * 60 * 60);
-        let settings = http::Settings { first_byte: long, idle: long, ..http::Settings::default() };
-        Surroundings {
+        let settings =
+            http::HttpSettings { first_byte: long, idle: long, ..http::HttpSettings::default() };
+        McpEnvironment {
             root: None,
-            start: Duration::from_secs(30),
-            most: 64 << 10,
-            client: http::Client::new(settings),
+            start_timeout: Duration::from_secs(30),
+            max_result_text: 64 << 10,
+            client: http::HttpClient::new(settings),
         }
     }
 }
@@ -129,7 +136,7 @@ pub enum McpError {
     },
     /// It took too long to begin.
     #[error("MCP server `{server}` did not get ready within {} s{said}", within.as_secs_f32())]
-    Late {
+    StartTimeout {
         /// Its name.
         server: String,
         /// How long it had.
@@ -139,7 +146,7 @@ pub enum McpError {
     },
     /// It was there, and is no more.
     #[error("MCP server `{server}` is gone: {why}")]
-    Gone {
+    Exited {
         /// Its name.
         server: String,
         /// How it ended, and what it said last.

@@ -24,137 +24,153 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    How, McpError, Server, Surroundings, address,
-    answer::bounded,
-    asker::{Asker, Patience},
-    lines::MOST,
-    list::{Listed, Reader},
-    manners::Manners,
-    pipe::Pipe,
-    process::Process,
-    watched::{Ear, Watched},
+    McpEnvironment, McpError, McpServer, McpTransport, address,
+    client_handler::McpClientHandler,
+    http_client::{McpHttpClient, StreamRetryPolicy},
+    lines::MAX_LINE,
+    notifications::{ServerNotifications, TappedTransport},
+    pipe::McpPipe,
+    process::McpProcess,
+    tool_list::{ListedTool, ToolListReader},
+    tool_result::truncate_middle,
 };
 
 /// Bytes of what a server says in an error.
-const LONGEST: usize = 4 << 10;
+const MAX_ERROR_TEXT: usize = 4 << 10;
 /// Pages of a list of tools.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 /// How long saying good-bye may take.
-const GOODBYE: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server that has begun. Dropping it kills its process, with everything that it started.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct McpSession {
     pub(super) peer: Peer<RoleClient>,
-    pub(super) ear: Arc<Ear>,
-    running: Mutex<Option<RunningService<RoleClient, Manners>>>,
-    process: Option<Arc<Process>>,
+    pub(super) notifications: Arc<ServerNotifications>,
+    running: Mutex<Option<RunningService<RoleClient, McpClientHandler>>>,
+    process: Option<Arc<McpProcess>>,
 }
 
 /// Why something did not work.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum McpCallError {
     /// The server says so.
-    Said(String),
+    Reported(String),
     /// The server is gone.
-    Gone(String),
+    Exited(String),
 }
 
-impl Session {
+impl McpSession {
     /// Begins. A server that does not know the usual beginning is tried with the newest one.
     pub(super) async fn open(
-        server: &Server,
-        around: &Surroundings,
+        server: &McpServer,
+        around: &McpEnvironment,
         deadline: Instant,
-    ) -> Result<Session, McpError> {
+    ) -> Result<McpSession, McpError> {
         let usual = ClientLifecycleMode::Initialize;
-        let error = match Session::begin(server, around, usual, deadline).await {
+        let error = match McpSession::start(server, around, usual, deadline).await {
             Err(error @ McpError::Refused { .. }) => error,
             other => return other,
         };
         let newest =
             ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
-        Session::begin(server, around, newest, deadline).await.map_err(|_| error)
+        McpSession::start(server, around, newest, deadline).await.map_err(|_| error)
     }
 
-    async fn begin(
-        server: &Server,
-        around: &Surroundings,
+    async fn start(
+        server: &McpServer,
+        around: &McpEnvironment,
         mode: ClientLifecycleMode,
         deadline: Instant,
-    ) -> Result<Session, McpError> {
+    ) -> Result<McpSession, McpError> {
         let start = |why: String| McpError::Start { server: server.name.clone(), why };
-        let ear = Arc::new(Ear::default());
-        match &server.how {
-            How::Stdio { command, env, folder } => {
-                let secrets = server.how.secrets();
-                let (process, pipes) = Process::start(command, env, folder.as_deref(), secrets)
+        let ear = Arc::new(ServerNotifications::default());
+        match &server.transport {
+            McpTransport::Stdio { command, env, folder } => {
+                let secrets = server.transport.secret_values();
+                let (process, pipes) = McpProcess::start(command, env, folder.as_deref(), secrets)
                     .map_err(|error| {
                         let program = command.first().map_or("", String::as_str);
                         start(format!("`{program}`: {error}"))
                     })?;
                 let process = Arc::new(process);
-                let way = Pipe::new(Arc::clone(&process), pipes);
-                Beginning { server, around, mode, deadline, ear, process: Some(process) }
-                    .run(way)
-                    .await
+                let way = McpPipe::new(Arc::clone(&process), pipes);
+                SessionStart {
+                    server,
+                    environment: around,
+                    mode,
+                    deadline,
+                    notifications: ear,
+                    process: Some(process),
+                }
+                .run(way)
+                .await
             }
-            How::Http { url, headers } => {
+            McpTransport::Http { url, headers } => {
                 let address = address::parse(url).map_err(|why| start(why.to_owned()))?;
-                let read = headers.iter().map(|(name, value)| address::header(name, value));
+                let read = headers.iter().map(|(name, value)| address::parse_header(name, value));
                 let headers: HeaderMap =
                     read.collect::<Result<_, _>>().map_err(|why| start(why.to_owned()))?;
-                let asker = Asker {
+                let asker = McpHttpClient {
                     client: around.client.clone(),
                     address: Arc::new(address),
                     headers: Arc::new(headers),
                 };
                 let mut config = StreamableHttpClientTransportConfig::with_uri("");
-                config.max_sse_event_size = MOST;
-                config.retry_config = Arc::new(Patience);
+                config.max_sse_event_size = MAX_LINE;
+                config.retry_config = Arc::new(StreamRetryPolicy);
                 let way = StreamableHttpClientTransport::with_client(asker, config);
-                Beginning { server, around, mode, deadline, ear, process: None }.run(way).await
+                SessionStart {
+                    server,
+                    environment: around,
+                    mode,
+                    deadline,
+                    notifications: ear,
+                    process: None,
+                }
+                .run(way)
+                .await
             }
         }
     }
 
     /// Whether nothing can be asked any more.
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed()
     }
 
     /// The tools that it has, page by page; and what there is to say about those that are left out.
-    pub(super) async fn tools(
+    pub(super) async fn list_tools(
         &self,
-        server: &Server,
-    ) -> Result<(Vec<Listed>, Vec<String>), Trouble> {
-        let mut reader = Reader::new(server);
+        server: &McpServer,
+    ) -> Result<(Vec<ListedTool>, Vec<String>), McpCallError> {
+        let mut reader = ToolListReader::new(server);
         let mut cursor: Option<String> = None;
         let mut seen = BTreeSet::new();
         loop {
-            let page = match self.page(cursor.take()).await {
+            let page = match self.list_tools_page(cursor.take()).await {
                 Ok(page) => page,
                 Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
-                    reader.note("it has no tools".to_owned());
+                    reader.add_note("it has no tools".to_owned());
                     break;
                 }
-                Err(error) => return Err(self.trouble(error).await),
+                Err(error) => return Err(self.call_error(error).await),
             };
             let Value::Object(mut page) = page else {
-                return Err(Trouble::Said("its list of tools cannot be read".to_owned()));
+                return Err(McpCallError::Reported("its list of tools cannot be read".to_owned()));
             };
             let Some(Value::Array(tools)) = page.remove("tools") else {
-                return Err(Trouble::Said("its list of tools cannot be read".to_owned()));
+                return Err(McpCallError::Reported("its list of tools cannot be read".to_owned()));
             };
-            let more = reader.take(tools);
+            let more = reader.add_page(tools);
             match page.remove("nextCursor") {
                 Some(Value::String(next)) if !next.is_empty() && more => {
-                    if seen.len() >= MOST_PAGES || next.len() > LONGEST {
-                        reader.note(format!("its list has more than {MOST_PAGES} pages"));
+                    if seen.len() >= MAX_PAGES || next.len() > MAX_ERROR_TEXT {
+                        reader.add_note(format!("its list has more than {MAX_PAGES} pages"));
                         break;
                     }
                     if !seen.insert(next.clone()) {
-                        reader.note("its list of tools goes round in a circle".to_owned());
+                        reader.add_note("its list of tools goes round in a circle".to_owned());
                         break;
                     }
                     cursor = Some(next);
@@ -165,46 +181,46 @@ impl Session {
         Ok(reader.finish())
     }
 
-    async fn page(&self, cursor: Option<String>) -> Result<Value, ServiceError> {
+    async fn list_tools_page(&self, cursor: Option<String>) -> Result<Value, ServiceError> {
         let params =
             cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
         let request = ListToolsRequest { params, ..ListToolsRequest::default() };
         let request = ClientRequest::ListToolsRequest(request);
         let options = PeerRequestOptions::no_options();
         let asked = self.peer.send_request_with_option(request, options).await?;
-        asked.await_response().await.map(value)
+        asked.await_response().await.map(result_value)
     }
 
     /// What went wrong, in words. Waits a moment for the last ones of a process.
-    pub(super) async fn trouble(&self, error: ServiceError) -> Trouble {
+    pub(super) async fn call_error(&self, error: ServiceError) -> McpCallError {
         match (&error, &self.process) {
             (ServiceError::TransportClosed | ServiceError::TransportSend(_), Some(process)) => {
-                return Trouble::Gone(process.obituary().await);
+                return McpCallError::Exited(process.describe_exit().await);
             }
-            (ServiceError::TransportClosed, None) if self.is_over() => {
-                return Trouble::Gone("the connection was closed".to_owned());
+            (ServiceError::TransportClosed, None) if self.is_closed() => {
+                return McpCallError::Exited("the connection was closed".to_owned());
             }
             _ => {}
         }
         let words = match error {
             ServiceError::McpError(error) => error.message.into_owned(),
-            ServiceError::TransportSend(error) => chain(error.error.as_ref()),
+            ServiceError::TransportSend(error) => error_chain(error.error.as_ref()),
             ServiceError::TransportClosed => {
                 "the connection was closed before the whole answer came".to_owned()
             }
             other => other.to_string(),
         };
-        Trouble::Said(bounded(&words, LONGEST))
+        McpCallError::Reported(truncate_middle(&words, MAX_ERROR_TEXT))
     }
 
     /// Ends it: says good-bye, waits a little, and then by force.
-    pub(super) async fn end(&self) {
+    pub(super) async fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut running) = running {
-            let _ = running.close_with_timeout(GOODBYE).await;
+            let _ = running.close_with_timeout(CLOSE_TIMEOUT).await;
         }
         if let Some(process) = &self.process {
-            process.end().await;
+            process.stop().await;
         }
     }
 
@@ -217,49 +233,56 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for McpSession {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
 /// Everything that a beginning needs, whatever the way.
-struct Beginning<'b> {
-    server: &'b Server,
-    around: &'b Surroundings,
+struct SessionStart<'b> {
+    server: &'b McpServer,
+    environment: &'b McpEnvironment,
     mode: ClientLifecycleMode,
     deadline: Instant,
-    ear: Arc<Ear>,
-    process: Option<Arc<Process>>,
+    notifications: Arc<ServerNotifications>,
+    process: Option<Arc<McpProcess>>,
 }
 
-impl Beginning<'_> {
-    async fn run(self, way: impl Transport<RoleClient> + 'static) -> Result<Session, McpError> {
-        let Beginning { server, around, mode, deadline, ear, process } = self;
-        let manners = Manners { root: around.root.clone() };
-        let watched = Watched { way, ear: Arc::clone(&ear) };
+impl SessionStart<'_> {
+    async fn run(self, way: impl Transport<RoleClient> + 'static) -> Result<McpSession, McpError> {
+        let SessionStart {
+            server,
+            environment: around,
+            mode,
+            deadline,
+            notifications: ear,
+            process,
+        } = self;
+        let manners = McpClientHandler { root: around.root.clone() };
+        let watched = TappedTransport { transport: way, notifications: Arc::clone(&ear) };
         let error = match timeout_at(deadline, manners.serve_with_lifecycle(watched, mode)).await {
             Ok(Ok(running)) => {
                 let peer = running.peer().clone();
                 let running = Mutex::new(Some(running));
-                return Ok(Session { peer, ear, running, process });
+                return Ok(McpSession { peer, notifications: ear, running, process });
             }
             Ok(Err(error)) => error,
-            Err(_) => return Err(late(server, around, process.as_deref())),
+            Err(_) => return Err(start_timeout_error(server, around, process.as_deref())),
         };
         let server = server.name.clone();
         let why = match (error, process) {
             (ClientInitializeError::JsonRpcError(error), _) => {
-                let why = bounded(&error.message, LONGEST);
+                let why = truncate_middle(&error.message, MAX_ERROR_TEXT);
                 return Err(McpError::Refused { server, why });
             }
             (
                 ClientInitializeError::ConnectionClosed(_)
                 | ClientInitializeError::TransportError { .. },
                 Some(process),
-            ) => return Err(McpError::Gone { server, why: process.obituary().await }),
+            ) => return Err(McpError::Exited { server, why: process.describe_exit().await }),
             (ClientInitializeError::TransportError { error, .. }, None) => {
-                let why = bounded(&chain(error.error.as_ref()), LONGEST);
+                let why = truncate_middle(&error_chain(error.error.as_ref()), MAX_ERROR_TEXT);
                 return Err(McpError::Start { server, why });
             }
             (ClientInitializeError::ConnectionClosed(_), None) => {
@@ -278,41 +301,45 @@ impl Beginning<'_> {
 }
 
 /// It took too long; what it said meanwhile may tell why.
-fn late(server: &Server, around: &Surroundings, process: Option<&Process>) -> McpError {
-    let words = process.map(Process::words).unwrap_or_default();
+fn start_timeout_error(
+    server: &McpServer,
+    around: &McpEnvironment,
+    process: Option<&McpProcess>,
+) -> McpError {
+    let words = process.map(McpProcess::stderr_tail).unwrap_or_default();
     let said = if words.is_empty() { words } else { format!("; it said: {words}") };
-    McpError::Late { server: server.name.clone(), within: around.start, said }
+    McpError::StartTimeout { server: server.name.clone(), within: around.start_timeout, said }
 }
 
 /// Opens a session and reads its tools, in the time for both.
 pub(super) async fn open_with_tools(
-    server: &Server,
-    around: &Surroundings,
-) -> Result<(Session, Vec<Listed>, Vec<String>), McpError> {
-    let deadline = Instant::now() + around.start;
-    let session = Session::open(server, around, deadline).await?;
-    let (tools, notes) = tools_of(&session, server, around, deadline).await?;
+    server: &McpServer,
+    around: &McpEnvironment,
+) -> Result<(McpSession, Vec<ListedTool>, Vec<String>), McpError> {
+    let deadline = Instant::now() + around.start_timeout;
+    let session = McpSession::open(server, around, deadline).await?;
+    let (tools, notes) = read_tools(&session, server, around, deadline).await?;
     Ok((session, tools, notes))
 }
 
 /// Reads the tools of a session, in time.
-pub(super) async fn tools_of(
-    session: &Session,
-    server: &Server,
-    around: &Surroundings,
+pub(super) async fn read_tools(
+    session: &McpSession,
+    server: &McpServer,
+    around: &McpEnvironment,
     deadline: Instant,
-) -> Result<(Vec<Listed>, Vec<String>), McpError> {
+) -> Result<(Vec<ListedTool>, Vec<String>), McpError> {
     let name = || server.name.clone();
-    match timeout_at(deadline, session.tools(server)).await {
+    match timeout_at(deadline, session.list_tools(server)).await {
         Ok(Ok(read)) => Ok(read),
-        Ok(Err(Trouble::Said(why))) => Err(McpError::Refused { server: name(), why }),
-        Ok(Err(Trouble::Gone(why))) => Err(McpError::Gone { server: name(), why }),
-        Err(_) => Err(late(server, around, session.process.as_deref())),
+        Ok(Err(McpCallError::Reported(why))) => Err(McpError::Refused { server: name(), why }),
+        Ok(Err(McpCallError::Exited(why))) => Err(McpError::Exited { server: name(), why }),
+        Err(_) => Err(start_timeout_error(server, around, session.process.as_deref())),
     }
 }
 
 /// What was answered, whatever it was taken for.
-pub(super) fn value(result: ServerResult) -> Value {
+pub(super) fn result_value(result: ServerResult) -> Value {
     match result {
         ServerResult::CustomResult(CustomResult(value)) => value,
         other => serde_json::to_value(other).unwrap_or_default(),
@@ -320,7 +347,7 @@ pub(super) fn value(result: ServerResult) -> Value {
 }
 
 /// An error with everything beneath it.
-fn chain(error: &(dyn Error + 'static)) -> String {
+fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

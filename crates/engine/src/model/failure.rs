@@ -1,42 +1,47 @@
 //! Why a model does not reply: what a provider said about it, in a word and in its own words.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_dialect::{
-    canon::{Failure, Outcome, Trouble, decode_reply},
+    model::{ModelResponse, ProviderError, ProviderErrorKind, decode_reply},
     text,
 };
 use http::StatusCode;
 
 use super::ModelError;
 use crate::{
-    config::{Key, Upstream},
-    http::{HttpError, Kind, Stage},
-    upstream::Patience,
+    config::{UpstreamConfig, UpstreamKey},
+    http::{HttpError, HttpErrorKind, HttpStage},
+    upstream::RetryPolicy,
 };
 
 /// The most bytes of a provider's words that are passed on.
-const WORDS: usize = 2 << 10;
+const MAX_ERROR_TEXT: usize = 2 << 10;
 
 /// The model cannot be reached.
-pub(super) fn unreachable(error: &HttpError) -> ModelError {
+pub(super) fn unreachable_error(error: &HttpError) -> ModelError {
     let passing = match error.kind {
-        Kind::Late | Kind::Closed | Kind::Failed => error.stage != Stage::Tls,
-        Kind::Malformed | Kind::TooLarge | Kind::Forbidden | Kind::Redirect => false,
+        HttpErrorKind::Timeout | HttpErrorKind::Closed | HttpErrorKind::Failed => {
+            error.stage != HttpStage::Tls
+        }
+        HttpErrorKind::Malformed
+        | HttpErrorKind::TooLarge
+        | HttpErrorKind::Forbidden
+        | HttpErrorKind::Redirect => false,
     };
     // The system's own words tell most: refused, no such host.
     let source = std::error::Error::source(error).map(|source| format!(" ({source})"));
     let message = format!("the model cannot be reached: {error}{}", source.unwrap_or_default());
-    ModelError { code: "upstream_unreachable", message, passing }
+    ModelError { code: "upstream_unreachable", message, retryable: passing }
 }
 
 /// The provider answers with an error.
-pub(super) fn refused(
+pub(super) fn refusal_error(
     status: StatusCode,
     body: &[u8],
-    wire: Wire,
-    upstream: &Upstream,
+    wire: Format,
+    upstream: &UpstreamConfig,
 ) -> ModelError {
-    let words = said(body, wire);
+    let words = error_text(body, wire);
     let code = match status.as_u16() {
         _ if is_overflow(&words) => "overflow",
         // More bytes than the provider reads at all: a shorter history helps.
@@ -46,64 +51,73 @@ pub(super) fn refused(
         _ => "refused",
     };
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-    let message = without_secrets(format!("the provider answers {status}{words}"), upstream);
-    ModelError { code, message, passing: code == "refused" && Patience::is_passing(status) }
+    let message = redact_secrets(format!("the provider answers {status}{words}"), upstream);
+    ModelError { code, message, retryable: code == "refused" && RetryPolicy::is_retryable(status) }
 }
 
 /// The provider fails in the middle of its reply.
-pub(super) fn failed(failure: &Failure<'_>, upstream: &Upstream) -> ModelError {
+pub(super) fn stream_error(failure: &ProviderError<'_>, upstream: &UpstreamConfig) -> ModelError {
     let code = match failure.kind {
         _ if is_overflow(&failure.message) => "overflow",
         _ if failure.code.as_deref().is_some_and(is_overflow) => "overflow",
-        Trouble::TooLarge => "overflow",
-        Trouble::Credentials | Trouble::Permission => "unauthorized",
-        Trouble::Request | Trouble::NotFound => "refused",
-        Trouble::RateLimit | Trouble::Overloaded | Trouble::Timeout | Trouble::Server => "cut",
+        ProviderErrorKind::TooLarge => "overflow",
+        ProviderErrorKind::Authentication | ProviderErrorKind::Permission => "unauthorized",
+        ProviderErrorKind::InvalidRequest | ProviderErrorKind::NotFound => "refused",
+        ProviderErrorKind::RateLimit
+        | ProviderErrorKind::Overloaded
+        | ProviderErrorKind::Timeout
+        | ProviderErrorKind::Server => "cut",
     };
     let words = match (failure.message.trim(), &failure.code) {
-        ("", Some(code)) => cut_to(code, WORDS),
+        ("", Some(code)) => truncate_text(code, MAX_ERROR_TEXT),
         ("", None) => "it does not say why".to_owned(),
-        (words, _) => cut_to(words, WORDS),
+        (words, _) => truncate_text(words, MAX_ERROR_TEXT),
     };
-    let message = without_secrets(format!("the provider broke its reply off: {words}"), upstream);
-    ModelError { code, message, passing: code == "cut" }
+    let message = redact_secrets(format!("the provider broke its reply off: {words}"), upstream);
+    ModelError { code, message, retryable: code == "cut" }
 }
 
 /// Whether a provider in such trouble may reply if it is asked again soon.
-pub(super) fn is_passing(failure: &Failure<'_>) -> bool {
+pub(super) fn is_retryable(failure: &ProviderError<'_>) -> bool {
     match failure.kind {
-        Trouble::RateLimit | Trouble::Overloaded | Trouble::Timeout | Trouble::Server => true,
-        Trouble::Request
-        | Trouble::Credentials
-        | Trouble::Permission
-        | Trouble::NotFound
-        | Trouble::TooLarge => false,
+        ProviderErrorKind::RateLimit
+        | ProviderErrorKind::Overloaded
+        | ProviderErrorKind::Timeout
+        | ProviderErrorKind::Server => true,
+        ProviderErrorKind::InvalidRequest
+        | ProviderErrorKind::Authentication
+        | ProviderErrorKind::Permission
+        | ProviderErrorKind::NotFound
+        | ProviderErrorKind::TooLarge => false,
     }
 }
 
 /// The reply is not whole, or none at all.
-pub(super) fn cut(message: impl Into<String>) -> ModelError {
-    ModelError { code: "cut", message: message.into(), passing: true }
+pub(super) fn cut_off_error(message: impl Into<String>) -> ModelError {
+    ModelError { code: "cut", message: message.into(), retryable: true }
 }
 
 /// What came instead of a reply, without repeating all of it.
-pub(super) fn nonsense(body: &[u8]) -> ModelError {
+pub(super) fn unreadable_reply_error(body: &[u8]) -> ModelError {
     let text = String::from_utf8_lossy(body);
     match text.trim_start() {
-        "" => cut("the provider replied with nothing"),
-        text if text.starts_with('<') => cut("the provider replied with a web page"),
-        text => cut(format!("what the provider replied is no reply: {}", cut_to(text, 200))),
+        "" => cut_off_error("the provider replied with nothing"),
+        text if text.starts_with('<') => cut_off_error("the provider replied with a web page"),
+        text => cut_off_error(format!(
+            "what the provider replied is no reply: {}",
+            truncate_text(text, 200)
+        )),
     }
 }
 
 /// What an error says: the provider's own words, or all there is.
-pub(super) fn said(body: &[u8], wire: Wire) -> String {
+pub(super) fn error_text(body: &[u8], wire: Format) -> String {
     if let Ok(source) = text(body)
         && let Ok(told) = decode_reply(source, wire)
-        && let Outcome::Failure(failure) = told.outcome
+        && let ModelResponse::Error(failure) = told.outcome
         && !failure.message.trim().is_empty()
     {
-        let words = cut_to(failure.message.trim(), WORDS);
+        let words = truncate_text(failure.message.trim(), MAX_ERROR_TEXT);
         // The name of the trouble is often clearer than the words.
         return match failure.code.filter(|code| is_overflow(code) && !is_overflow(&words)) {
             Some(code) => format!("{words} ({code})"),
@@ -113,7 +127,7 @@ pub(super) fn said(body: &[u8], wire: Wire) -> String {
     let text = String::from_utf8_lossy(body);
     match text.trim() {
         text if text.starts_with('<') => "a web page".to_owned(),
-        text => cut_to(text, WORDS),
+        text => truncate_text(text, MAX_ERROR_TEXT),
     }
 }
 
@@ -141,7 +155,7 @@ fn is_overflow(words: &str) -> bool {
         "input token count",
         "token count exceeds",
     ];
-    let words = cut_to(words, WORDS).to_ascii_lowercase();
+    let words = truncate_text(words, MAX_ERROR_TEXT).to_ascii_lowercase();
     SAID.iter().any(|said| words.contains(said))
 }
 
@@ -163,15 +177,15 @@ fn is_too_many_tools(words: &str) -> bool {
         "up to",
     ];
     const ELSE: [&str; 6] = ["tool_calls", "messages", "token", "character", "string", "name"];
-    let words = cut_to(words, WORDS).to_ascii_lowercase();
+    let words = truncate_text(words, MAX_ERROR_TEXT).to_ascii_lowercase();
     let has = |list: &[&str]| list.iter().any(|said| words.contains(said));
     has(&ABOUT) && has(&SAID) && !has(&ELSE)
 }
 
 /// No key of ours is repeated, whoever does it.
-fn without_secrets(message: String, upstream: &Upstream) -> String {
+fn redact_secrets(message: String, upstream: &UpstreamConfig) -> String {
     let mut message = message;
-    if let Key::Ours(secret) = &upstream.key
+    if let UpstreamKey::Configured(secret) = &upstream.key
         && !secret.is_empty()
     {
         message = message.replace(secret.reveal(), "[secret]");
@@ -186,7 +200,7 @@ fn without_secrets(message: String, upstream: &Upstream) -> String {
 }
 
 /// A text of so many bytes at most.
-pub(super) fn cut_to(text: &str, most: usize) -> String {
+pub(super) fn truncate_text(text: &str, most: usize) -> String {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -198,11 +212,11 @@ pub(super) fn cut_to(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Secret, config::single};
+    use crate::{SecretText, config::single_upstream};
 
-    fn upstream() -> Upstream {
-        let key = Key::Ours(Secret::new("sk-canary"));
-        single("test", Wire::OpenaiChat, None, key).expect("an upstream")
+    fn upstream() -> UpstreamConfig {
+        let key = UpstreamKey::Configured(SecretText::new("sk-canary"));
+        single_upstream("test", Format::OpenaiChat, None, key).expect("an upstream")
     }
 
     #[test]
@@ -223,38 +237,38 @@ mod tests {
             .to_string()
         };
         let table = [
-            (400, Wire::OpenaiChat, openai("No.", "context_length_exceeded"), "overflow", false),
+            (400, Format::OpenaiChat, openai("No.", "context_length_exceeded"), "overflow", false),
             (
                 400,
-                Wire::OpenaiChat,
+                Format::OpenaiChat,
                 openai("This model's maximum context length is 65536 tokens.", "x"),
                 "overflow",
                 false,
             ),
             (
                 400,
-                Wire::Anthropic,
+                Format::Anthropic,
                 claude("prompt is too long: 210000 tokens > 200000 maximum"),
                 "overflow",
                 false,
             ),
-            (413, Wire::Anthropic, String::new(), "overflow", false),
+            (413, Format::Anthropic, String::new(), "overflow", false),
             (
                 400,
-                Wire::Gemini,
+                Format::Gemini,
                 google(
                     "The input token count (9) exceeds the maximum number of tokens allowed (8).",
                 ),
                 "overflow",
                 false,
             ),
-            (401, Wire::OpenaiChat, openai("Bad key sk-canary.", "x"), "unauthorized", false),
-            (403, Wire::Gemini, google("No."), "unauthorized", false),
-            (400, Wire::OpenaiChat, openai("Bad temperature.", "x"), "refused", false),
-            (404, Wire::OpenaiChat, openai("No such model.", "x"), "refused", false),
+            (401, Format::OpenaiChat, openai("Bad key sk-canary.", "x"), "unauthorized", false),
+            (403, Format::Gemini, google("No."), "unauthorized", false),
+            (400, Format::OpenaiChat, openai("Bad temperature.", "x"), "refused", false),
+            (404, Format::OpenaiChat, openai("No such model.", "x"), "refused", false),
             (
                 400,
-                Wire::OpenaiChat,
+                Format::OpenaiChat,
                 openai(
                     "Invalid 'tools': array too long. Expected an array with maximum length 128, \
                      but got an array with length 129 instead.",
@@ -265,7 +279,7 @@ mod tests {
             ),
             (
                 400,
-                Wire::OpenaiChat,
+                Format::OpenaiChat,
                 openai(
                     "Invalid 'messages[1].tool_calls': array too long. Expected an array with \
                      maximum length 128, but got an array with length 129 instead.",
@@ -276,48 +290,56 @@ mod tests {
             ),
             (
                 400,
-                Wire::Anthropic,
+                Format::Anthropic,
                 claude("tools: List should have at most 64 items after validation, not 65"),
                 "too_many_tools",
                 false,
             ),
             (
                 400,
-                Wire::Anthropic,
+                Format::Anthropic,
                 claude("tools.0.custom.name: String should have at most 128 characters"),
                 "refused",
                 false,
             ),
             (
                 400,
-                Wire::Gemini,
+                Format::Gemini,
                 google("The number of function declarations exceeds the limit of 512."),
                 "too_many_tools",
                 false,
             ),
-            (429, Wire::OpenaiChat, openai("Slow down.", "x"), "refused", true),
-            (502, Wire::OpenaiChat, "<html>canary".to_owned(), "refused", true),
-            (500, Wire::OpenaiChat, String::new(), "refused", true),
+            (429, Format::OpenaiChat, openai("Slow down.", "x"), "refused", true),
+            (502, Format::OpenaiChat, "<html>canary".to_owned(), "refused", true),
+            (500, Format::OpenaiChat, String::new(), "refused", true),
         ];
         for (status, wire, body, code, passing) in table {
             let status = StatusCode::from_u16(status).expect("a status");
-            let error = refused(status, body.as_bytes(), wire, &upstream());
-            assert_eq!((error.code, error.passing), (code, passing), "{status} {body}");
+            let error = refusal_error(status, body.as_bytes(), wire, &upstream());
+            assert_eq!((error.code, error.retryable), (code, passing), "{status} {body}");
             assert!(!error.message.contains("canary"), "{error}");
             assert!(error.message.starts_with("the provider answers"), "{error}");
         }
         let bad = openai("Bad temperature.", "x");
-        let error = refused(StatusCode::BAD_REQUEST, bad.as_bytes(), Wire::OpenaiChat, &upstream());
+        let error =
+            refusal_error(StatusCode::BAD_REQUEST, bad.as_bytes(), Format::OpenaiChat, &upstream());
         assert_eq!(error.message, "the provider answers 400 Bad Request: Bad temperature.");
     }
 
     #[test]
     fn words_are_cut_between_characters() {
         let long = "ä".repeat(3_000);
-        let error =
-            refused(StatusCode::BAD_REQUEST, long.as_bytes(), Wire::OpenaiChat, &upstream());
-        assert!(error.message.len() < WORDS + 100 && error.message.ends_with("ä…"), "{error}");
-        assert_eq!(nonsense(b" ").message, "the provider replied with nothing");
-        assert_eq!(nonsense(b"\xff<").code, "cut");
+        let error = refusal_error(
+            StatusCode::BAD_REQUEST,
+            long.as_bytes(),
+            Format::OpenaiChat,
+            &upstream(),
+        );
+        assert!(
+            error.message.len() < MAX_ERROR_TEXT + 100 && error.message.ends_with("ä…"),
+            "{error}"
+        );
+        assert_eq!(unreadable_reply_error(b" ").message, "the provider replied with nothing");
+        assert_eq!(unreadable_reply_error(b"\xff<").code, "cut");
     }
 }

@@ -5,30 +5,30 @@
 use std::time::Duration;
 
 /// How long the writer waits for more, before it writes.
-const LINGER: Duration = Duration::from_millis(10);
+const BATCH_WAIT: Duration = Duration::from_millis(10);
 
 /// Nothing is kept back on purpose for longer. The commits that are at work meanwhile come on top.
-pub(super) const LONGEST: Duration = Duration::from_millis(50);
+pub(super) const MAX_DELAY: Duration = Duration::from_millis(50);
 
 /// Whether something that waits is the end of a run which is open in the store. A process that is killed
 /// now would leave it as interrupted, although its client has the whole reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ends {
+pub(super) enum QueuedRunEnd {
     OpenRun,
     Nothing,
 }
 
 /// How long the writer may wait for more, if the oldest of what waits is so old.
-pub(super) fn pause(oldest: Duration, ends: Ends) -> Duration {
+pub(super) fn pause(oldest: Duration, ends: QueuedRunEnd) -> Duration {
     match ends {
-        Ends::OpenRun => Duration::ZERO,
-        Ends::Nothing => LINGER.min(LONGEST.saturating_sub(oldest)),
+        QueuedRunEnd::OpenRun => Duration::ZERO,
+        QueuedRunEnd::Nothing => BATCH_WAIT.min(MAX_DELAY.saturating_sub(oldest)),
     }
 }
 
 /// Whether a request that has only begun may wait for its end until the next time.
 pub(super) fn may_hold(age: Duration) -> bool {
-    age + LINGER <= LONGEST
+    age + BATCH_WAIT <= MAX_DELAY
 }
 
 /// The time between two moments, in milliseconds since 1970. A clock that was set back says nothing.
@@ -44,12 +44,12 @@ mod tests {
     fn who_waits_waits_no_longer_than_the_bound() {
         let milliseconds = Duration::from_millis;
         for (age, ends, expected) in [
-            (0, Ends::Nothing, 10),
-            (39, Ends::Nothing, 10),
-            (45, Ends::Nothing, 5),
-            (50, Ends::Nothing, 0),
-            (5_000, Ends::Nothing, 0),
-            (0, Ends::OpenRun, 0),
+            (0, QueuedRunEnd::Nothing, 10),
+            (39, QueuedRunEnd::Nothing, 10),
+            (45, QueuedRunEnd::Nothing, 5),
+            (50, QueuedRunEnd::Nothing, 0),
+            (5_000, QueuedRunEnd::Nothing, 0),
+            (0, QueuedRunEnd::OpenRun, 0),
         ] {
             assert_eq!(pause(milliseconds(age), ends), milliseconds(expected), "{age}");
         }
@@ -85,7 +85,7 @@ mod tests {
                 }
                 let there = coming.iter().filter(|(at, _)| *at <= now).map(|(at, _)| *at);
                 let oldest = there.chain(held.iter().copied()).min().expect("something waits");
-                let wait = pause(age(oldest, now), Ends::Nothing);
+                let wait = pause(age(oldest, now), QueuedRunEnd::Nothing);
                 now += u64::try_from(wait.as_millis()).expect("short");
                 let (batch, later) = coming.into_iter().partition(|(at, _)| *at <= now);
                 let batch: Vec<(u64, bool)> = batch;
@@ -95,7 +95,7 @@ mod tests {
                     if begins && may_hold(age(at, now)) { held.push(at) } else { writes.push(at) }
                 }
                 for at in writes {
-                    let bound = u64::try_from(LONGEST.as_millis()).expect("short") + before;
+                    let bound = u64::try_from(MAX_DELAY.as_millis()).expect("short") + before;
                     assert!(now - at <= bound, "{} > {bound}", now - at);
                 }
                 // What comes meanwhile waits for it.

@@ -6,31 +6,33 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
-use super::{cards, now};
-use crate::{Action, Change, CountedList, Guarded, Noted, config::Mode};
+use super::{annotations, unix_millis};
+use crate::{
+    CountedList, FindingTally, GuardAction, GuardedRequest, RepairChange, config::GuardMode,
+};
 
 /// The newest repairs. Bounded by number and by bytes.
 #[derive(Debug)]
-pub struct Repairs {
-    most: usize,
-    bytes: usize,
-    state: Mutex<State>,
+pub struct RepairHistory {
+    max_repairs: usize,
+    max_bytes: usize,
+    state: Mutex<RepairHistoryState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct RepairHistoryState {
     /// In the order of their numbers.
-    repairs: VecDeque<Arc<Repair>>,
+    repairs: VecDeque<Arc<RepairRecord>>,
     bytes: usize,
     next: u64,
 }
 
 /// What was found in a request and done about it.
 #[derive(Clone, Debug)]
-pub struct Repair {
+pub struct RepairRecord {
     /// Its number: a later one has a higher one.
     pub number: u64,
     /// When, in milliseconds since 1970.
@@ -46,15 +48,15 @@ pub struct Repair {
     /// The model that was asked for.
     pub model: Arc<str>,
     /// What the route does about findings.
-    pub mode: Mode,
+    pub mode: GuardMode,
     /// The client's format.
-    pub wire: Wire,
+    pub wire: Format,
     /// What was done.
-    pub action: Action,
+    pub action: GuardAction,
     /// What was found.
-    pub findings: Vec<Noted>,
+    pub findings: Vec<FindingTally>,
     /// Every step.
-    pub changes: CountedList<Change>,
+    pub changes: CountedList<RepairChange>,
     /// What the upstream's format cannot hold.
     pub losses: CountedList<String>,
     /// Tokens before and after, if it had to be made shorter.
@@ -65,14 +67,14 @@ pub struct Repair {
     pub bodies: Option<(Bytes, Bytes)>,
 }
 
-impl Repair {
+impl RepairRecord {
     /// Its name.
     pub fn id(&self) -> String {
         format!("p-{}", self.number)
     }
 
     /// The number of a name.
-    pub fn number(id: &str) -> Option<u64> {
+    pub fn parse_id(id: &str) -> Option<u64> {
         let digits = id.strip_prefix("p-")?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
     }
@@ -90,7 +92,7 @@ impl Repair {
             "mode": self.mode.name(),
             "format": self.wire.name(),
             "action": self.action.name(),
-            "findings": cards::findings(&self.findings),
+            "findings": annotations::findings_json(&self.findings),
             "changes": self.changes.len(),
             "losses": self.losses.len(),
             "compacted": self.compacted.map(|(before, after)| {
@@ -109,7 +111,7 @@ impl Repair {
             Some((before, after)) => (json!(text(before)), json!(text(after))),
             None => (Value::Null, Value::Null),
         };
-        value["changes"] = cards::changes(&self.changes, usize::MAX);
+        value["changes"] = annotations::changes_json(&self.changes, usize::MAX);
         value["losses"] = json!(&self.losses[..]);
         if self.changes.len() > self.changes.iter().count() {
             value["changes_total"] = json!(self.changes.len());
@@ -122,13 +124,13 @@ impl Repair {
         value
     }
 
-    pub(super) fn is_worth(guarded: &Guarded) -> bool {
-        cards::is_worth(guarded)
+    pub(super) fn is_notable(guarded: &GuardedRequest) -> bool {
+        annotations::is_notable(guarded)
     }
 
-    fn weight(&self) -> usize {
+    fn estimated_bytes(&self) -> usize {
         const REST: usize = 512;
-        let change = |change: &Change| {
+        let change = |change: &RepairChange| {
             let calls: usize = change.calls.iter().map(|call| call.len() + 24).sum();
             80 + change.note.len() + calls
         };
@@ -141,38 +143,43 @@ impl Repair {
     }
 }
 
-impl Repairs {
-    pub(super) fn new(most: usize, bytes: usize) -> Repairs {
+impl RepairHistory {
+    pub(super) fn new(most: usize, bytes: usize) -> RepairHistory {
         // Numbers of a later process are higher.
-        let next = now().saturating_mul(1_000);
-        let state = State { repairs: VecDeque::new(), bytes: 0, next };
-        Repairs { most, bytes, state: Mutex::new(state) }
+        let next = unix_millis().saturating_mul(1_000);
+        let state = RepairHistoryState { repairs: VecDeque::new(), bytes: 0, next };
+        RepairHistory { max_repairs: most, max_bytes: bytes, state: Mutex::new(state) }
     }
 
     /// The newest repairs of an owner, or of all, behind a number; at most so many.
-    pub fn list(&self, owner: Option<&str>, after: Option<u64>, limit: usize) -> Vec<Arc<Repair>> {
+    pub fn list(
+        &self,
+        owner: Option<&str>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Vec<Arc<RepairRecord>> {
         let state = self.lock();
-        let behind = |repair: &&Arc<Repair>| after.is_none_or(|after| repair.number < after);
-        let mine = |repair: &&Arc<Repair>| owner.is_none_or(|owner| *repair.owner == *owner);
+        let behind = |repair: &&Arc<RepairRecord>| after.is_none_or(|after| repair.number < after);
+        let mine = |repair: &&Arc<RepairRecord>| owner.is_none_or(|owner| *repair.owner == *owner);
         state.repairs.iter().rev().filter(behind).filter(mine).take(limit).cloned().collect()
     }
 
     /// One of them.
-    pub fn get(&self, number: u64) -> Option<Arc<Repair>> {
+    pub fn get(&self, number: u64) -> Option<Arc<RepairRecord>> {
         let state = self.lock();
-        let place = state.place(number)?;
+        let place = state.position_of(number)?;
         state.repairs.get(place).cloned()
     }
 
     /// Whether any is kept at all.
-    pub(super) fn keeps(&self) -> bool {
-        self.most > 0 && self.bytes > 0
+    pub(super) fn is_enabled(&self) -> bool {
+        self.max_repairs > 0 && self.max_bytes > 0
     }
 
     /// Keeps a repair, instead of an earlier one of the same request. Returns its number.
-    pub(super) fn keep(&self, before: Option<u64>, mut repair: Repair) -> u64 {
+    pub(super) fn insert(&self, before: Option<u64>, mut repair: RepairRecord) -> u64 {
         let mut state = self.lock();
-        let place = before.and_then(|before| state.place(before));
+        let place = before.and_then(|before| state.position_of(before));
         repair.number = match (place, before) {
             (Some(_), Some(before)) => before,
             (_, _) => {
@@ -180,35 +187,35 @@ impl Repairs {
                 state.next
             }
         };
-        if repair.weight() > self.bytes {
+        if repair.estimated_bytes() > self.max_bytes {
             repair.bodies = None;
         }
-        let (number, weight) = (repair.number, repair.weight());
-        if weight > self.bytes {
+        let (number, weight) = (repair.number, repair.estimated_bytes());
+        if weight > self.max_bytes {
             return number;
         }
         state.bytes += weight;
         match place.and_then(|place| state.repairs.get_mut(place)) {
             Some(there) => {
-                let before = std::mem::replace(there, Arc::new(repair)).weight();
+                let before = std::mem::replace(there, Arc::new(repair)).estimated_bytes();
                 state.bytes = state.bytes.saturating_sub(before);
             }
             None => state.repairs.push_back(Arc::new(repair)),
         }
-        while state.repairs.len() > self.most || state.bytes > self.bytes {
+        while state.repairs.len() > self.max_repairs || state.bytes > self.max_bytes {
             let Some(oldest) = state.repairs.pop_front() else { break };
-            state.bytes = state.bytes.saturating_sub(oldest.weight());
+            state.bytes = state.bytes.saturating_sub(oldest.estimated_bytes());
         }
         number
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RepairHistoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn place(&self, number: u64) -> Option<usize> {
+impl RepairHistoryState {
+    fn position_of(&self, number: u64) -> Option<usize> {
         self.repairs.binary_search_by_key(&number, |repair| repair.number).ok()
     }
 }
@@ -217,9 +224,9 @@ impl State {
 mod tests {
     use super::*;
 
-    fn repair(owner: &str, body: usize) -> Repair {
+    fn repair(owner: &str, body: usize) -> RepairRecord {
         let bytes = Bytes::from(vec![b'x'; body]);
-        Repair {
+        RepairRecord {
             number: 0,
             at: 1,
             request: "q".into(),
@@ -227,10 +234,10 @@ mod tests {
             session: "s".into(),
             run: "r".into(),
             model: "m".into(),
-            mode: Mode::Fix,
-            wire: Wire::Anthropic,
-            action: Action::Fixed,
-            findings: vec![Noted { code: 101, strategy: "insert-answer", count: 1 }],
+            mode: GuardMode::Fix,
+            wire: Format::Anthropic,
+            action: GuardAction::Fixed,
+            findings: vec![FindingTally { code: 101, strategy: "insert-answer", count: 1 }],
             changes: CountedList::default(),
             losses: CountedList::default(),
             compacted: None,
@@ -241,9 +248,9 @@ mod tests {
 
     #[test]
     fn the_newest_are_kept_and_everybody_sees_his_own() {
-        let repairs = Repairs::new(3, 1 << 20);
+        let repairs = RepairHistory::new(3, 1 << 20);
         let numbers: Vec<u64> =
-            ["a", "b", "a", "a"].map(|owner| repairs.keep(None, repair(owner, 1))).to_vec();
+            ["a", "b", "a", "a"].map(|owner| repairs.insert(None, repair(owner, 1))).to_vec();
         let seen = |owner: Option<&str>, after, limit| -> Vec<u64> {
             repairs.list(owner, after, limit).iter().map(|repair| repair.number).collect()
         };
@@ -254,28 +261,29 @@ mod tests {
         assert_eq!(seen(Some("c"), None, 9), [0; 0]);
         assert!(repairs.get(numbers[0]).is_none() && repairs.get(numbers[1]).is_some());
         let id = repairs.get(numbers[1]).map(|repair| repair.id()).unwrap_or_default();
-        assert_eq!(Repair::number(&id), Some(numbers[1]));
+        assert_eq!(RepairRecord::parse_id(&id), Some(numbers[1]));
         for odd in ["", "p-", "p-+1", "p-x", "12", "p-99999999999999999999999"] {
-            assert_eq!(Repair::number(odd), None, "{odd}");
+            assert_eq!(RepairRecord::parse_id(odd), None, "{odd}");
         }
     }
 
     #[test]
     fn bytes_are_bounded_and_a_second_repair_replaces_the_first() {
-        let repairs = Repairs::new(100, 10_000);
-        let first = repairs.keep(None, repair("a", 1_000));
-        assert_eq!(repairs.keep(Some(first), repair("a", 2_000)), first);
+        let repairs = RepairHistory::new(100, 10_000);
+        let first = repairs.insert(None, repair("a", 1_000));
+        assert_eq!(repairs.insert(Some(first), repair("a", 2_000)), first);
         assert_eq!(repairs.list(None, None, 9).len(), 1);
         for _ in 0..50 {
-            repairs.keep(None, repair("a", 2_000));
+            repairs.insert(None, repair("a", 2_000));
             assert!(repairs.lock().bytes <= 10_000);
         }
         assert_eq!(repairs.list(None, None, 9).len(), 2);
         // One that is larger than all of them together is kept without what it is about.
-        let large = repairs.keep(None, repair("a", 20_000));
+        let large = repairs.insert(None, repair("a", 20_000));
         assert!(repairs.get(large).is_some_and(|repair| repair.bodies.is_none()));
-        repairs.keep(Some(large), repair("a", 10));
-        let weights: usize = repairs.lock().repairs.iter().map(|repair| repair.weight()).sum();
+        repairs.insert(Some(large), repair("a", 10));
+        let weights: usize =
+            repairs.lock().repairs.iter().map(|repair| repair.estimated_bytes()).sum();
         assert_eq!(repairs.lock().bytes, weights);
     }
 }

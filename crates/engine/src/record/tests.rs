@@ -7,65 +7,77 @@ mod restart;
 mod beside;
 mod together;
 
-use foxwedge_core::Family;
+use foxwedge_core::CallFamily;
 use foxwedge_dialect::{
-    canon,
-    stream::event::{Event, Head, Opened, Piece},
+    model,
+    stream::event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
 };
 
-use foxwedge_run::Status;
-use foxwedge_store::{Filter, Page, RunRow, RunState, Store};
+use foxwedge_run::ToolStatus;
+use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 use http::StatusCode;
 
 use super::*;
-use crate::{Action, Change, Noted as Finding};
+use crate::{FindingTally as Finding, GuardAction, RepairChange};
 
 /// A recorder over a store.
 struct Bench {
     store: Arc<AnyStore>,
-    recorder: Recorder,
-    meter: Meter,
+    recorder: GatewayRecorder,
+    meter: Metrics,
 }
 
 impl Bench {
-    async fn new(content: Content) -> Bench {
+    async fn new(content: ContentRecording) -> Bench {
         let store = AnyStore::open(&foxwedge_store::StoreUrl::Memory).await.expect("a store");
-        Bench::over(Arc::new(store), content, queue::NOTES).await
+        Bench::over(Arc::new(store), content, queue::QUEUE_CAPACITY).await
     }
 
-    async fn over(store: Arc<AnyStore>, content: Content, notes: usize) -> Bench {
-        let record = config::Record { content, ..config::Record::default() };
-        let (meter, sessions) = (Meter::new(), config::Sessions::default());
-        let started =
-            Recorder::with_room("me".into(), store.clone(), record, sessions, meter.clone(), notes)
-                .await;
+    async fn over(store: Arc<AnyStore>, content: ContentRecording, notes: usize) -> Bench {
+        let record = config::RecordConfig { content, ..config::RecordConfig::default() };
+        let (meter, sessions) = (Metrics::new(), config::SessionConfig::default());
+        let started = GatewayRecorder::start_with_capacity(
+            "me".into(),
+            store.clone(),
+            record,
+            sessions,
+            meter.clone(),
+            notes,
+        )
+        .await;
         let (recorder, _) = started.expect("a recorder");
         Bench { store, recorder, meter }
     }
 
     /// A request begins that answers these calls, in that body. `a!`: the tool has failed.
-    fn begin(&self, session: &str, answers: &[&str], body: &str) -> Recording {
+    fn begin(&self, session: &str, answers: &[&str], body: &str) -> RequestRecording {
         self.guarded(session, answers, body, &untouched(body))
     }
 
-    fn guarded(&self, session: &str, answers: &[&str], body: &str, guarded: &Guarded) -> Recording {
+    fn guarded(
+        &self,
+        session: &str,
+        answers: &[&str],
+        body: &str,
+        guarded: &GuardedRequest,
+    ) -> RequestRecording {
         let failed = answers.iter().filter_map(|id| id.strip_suffix('!'));
         let failed: Vec<Arc<str>> = failed.map(Arc::from).collect();
         let answers: Vec<Arc<str>> =
             answers.iter().map(|id| Arc::from(id.trim_end_matches('!'))).collect();
-        self.recorder.begin(Begin {
+        self.recorder.start_request(RecordingStart {
             session: &session.into(),
             forked: None,
             owner: &"ann".into(),
             request: &"q-1".into(),
             model: &"model-1".into(),
             agent: Some("agent/1.0"),
-            answers: &answers,
-            failed: &failed,
-            before: &Bytes::copy_from_slice(body.as_bytes()),
+            answered_calls: &answers,
+            failed_calls: &failed,
+            original_body: &Bytes::copy_from_slice(body.as_bytes()),
             guarded,
-            mode: Mode::Fix,
-            wire: Wire::OpenaiChat,
+            mode: GuardMode::Fix,
+            wire: Format::OpenaiChat,
         })
     }
 
@@ -77,8 +89,8 @@ impl Bench {
     /// Every run, by session and in its order.
     async fn runs(&self) -> Vec<RunRow> {
         self.flush().await;
-        let page = Page { after: None, limit: 1_000 };
-        let mut runs = self.store.runs(Filter::default(), page).await.expect("runs");
+        let page = ListPage { after: None, limit: 1_000 };
+        let mut runs = self.store.runs(ListFilter::default(), page).await.expect("runs");
         runs.sort_by_key(|run| (run.session.clone(), run.epoch));
         runs
     }
@@ -99,7 +111,7 @@ fn told(row: &RunRow) -> String {
     if let Some(code) = ended.problem.as_ref().and_then(|problem| problem.code.as_deref()) {
         line.push_str(&format!(" ({code})"));
     }
-    for status in Status::ALL {
+    for status in ToolStatus::ALL {
         let count = summary.count(status);
         if count > 0 {
             line.push_str(&format!(", {count} {}", status.name()));
@@ -108,10 +120,10 @@ fn told(row: &RunRow) -> String {
     line
 }
 
-fn untouched(body: &str) -> Guarded {
-    Guarded {
+fn untouched(body: &str) -> GuardedRequest {
+    GuardedRequest {
         body: Bytes::copy_from_slice(body.as_bytes()),
-        action: Action::None,
+        action: GuardAction::None,
         findings: Vec::new(),
         changes: Vec::new().into(),
         losses: Vec::new().into(),
@@ -120,11 +132,11 @@ fn untouched(body: &str) -> Guarded {
     }
 }
 
-fn fixed(body: &str) -> Guarded {
-    Guarded {
-        action: Action::Fixed,
+fn fixed(body: &str) -> GuardedRequest {
+    GuardedRequest {
+        action: GuardAction::Fixed,
         findings: vec![Finding { code: 101, strategy: "insert-answer", count: 1 }],
-        changes: vec![Change {
+        changes: vec![RepairChange {
             code: 101,
             strategy: "insert-answer",
             message: 1,
@@ -139,34 +151,39 @@ fn fixed(body: &str) -> Guarded {
 }
 
 /// A reply in pieces: a text, then calls.
-fn reply(recording: &mut Recording, text: &str, calls: &[(&str, &str)]) {
-    recording.see(&Event::Start(Head::default()));
+fn reply(recording: &mut RequestRecording, text: &str, calls: &[(&str, &str)]) {
+    recording.record_event(&StreamEvent::Start(ReplyHead::default()));
     if !text.is_empty() {
-        recording.see(&Event::Open { block: 0, kind: Opened::Text });
+        recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
         for piece in [text.get(..1), text.get(1..)].into_iter().flatten() {
-            recording.see(&Event::More { block: 0, piece: Piece::Text(piece.into()) });
+            recording.record_event(&StreamEvent::Delta {
+                block: 0,
+                delta: BlockDelta::Text(piece.into()),
+            });
         }
-        recording.see(&Event::Close { block: 0 });
+        recording.record_event(&StreamEvent::Close { block: 0 });
     }
     for (place, (id, arguments)) in (1..).zip(calls) {
         call(recording, place, id);
-        let piece = Piece::Text((*arguments).into());
-        recording.see(&Event::More { block: place, piece });
-        recording.see(&Event::Close { block: place });
+        let piece = BlockDelta::Text((*arguments).into());
+        recording.record_event(&StreamEvent::Delta { block: place, delta: piece });
+        recording.record_event(&StreamEvent::Close { block: place });
     }
-    let usage = canon::Usage { input: Some(10), output: Some(2), ..canon::Usage::default() };
-    recording.see(&Event::Usage(usage));
+    let usage =
+        model::TokenUsage { input: Some(10), output: Some(2), ..model::TokenUsage::default() };
+    recording.record_event(&StreamEvent::Usage(usage));
 }
 
 /// A call begins.
-fn call(recording: &mut Recording, block: u32, id: &str) {
+fn call(recording: &mut RequestRecording, block: u32, id: &str) {
     let id = Some(id.into());
-    let kind = Opened::Call { id, name: "read".into(), family: Family::Function, signature: None };
-    recording.see(&Event::Open { block, kind });
+    let kind =
+        BlockStart::Call { id, name: "read".into(), family: CallFamily::Function, signature: None };
+    recording.record_event(&StreamEvent::Open { block, kind });
 }
 
-fn whole(mut recording: Recording, text: &str, calls: &[(&str, &str)], tip: u128) {
+fn whole(mut recording: RequestRecording, text: &str, calls: &[(&str, &str)], tip: u128) {
     reply(&mut recording, text, calls);
-    recording.see(&Event::End);
-    recording.ended(Ended::Replied, Some(tip));
+    recording.record_event(&StreamEvent::End);
+    recording.finish(ReplyCompletion::Complete, Some(tip));
 }

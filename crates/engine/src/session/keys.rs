@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Half of a digest tells a million conversations apart.
-pub(super) fn key(value: u128) -> u64 {
+pub(super) fn digest_key(value: u128) -> u64 {
     value as u64
 }
 
@@ -14,5 +14,5 @@ pub(super) fn owner_key(owner: &str) -> u64 {
 
 /// Replies that clients continue by their id are found by it, each client its own.
 pub(super) fn reply_key(id: &str, scope: u128) -> u64 {
-    xxh3_64_with_seed(id.as_bytes(), key(scope)) ^ 0x5245_504c_5953_4944
+    xxh3_64_with_seed(id.as_bytes(), digest_key(scope)) ^ 0x5245_504c_5953_4944
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::key;
+use super::digest_key;
 
 /// A request that looks for its session.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct SessionQuery<'a> {
     /// Who asks.
     pub owner: &'a str,
     /// How the client names the session.
-    pub named: Named<'a>,
+    pub selector: SessionSelector<'a>,
     /// The conversation: the value after each message, which begins with the scope.
     pub chain: &'a [u128],
     /// Where it is looked for: see [`super::scope`].
@@ -18,15 +18,15 @@ pub struct Wanted<'a> {
     /// The same for the same request of the same conversation.
     pub fingerprint: u128,
     /// Whether the client says that it asks again.
-    pub repeated: Repeated,
+    pub retry_mark: RetryMark,
     /// Whether another client may send the same by chance.
     pub origin: RequestOrigin,
 }
 
-impl Wanted<'_> {
+impl SessionQuery<'_> {
     /// The beginnings of its conversation, the longest first.
-    pub(super) fn histories(&self) -> impl Iterator<Item = u64> {
-        self.chain.iter().rev().map(|value| key(*value))
+    pub(super) fn prefix_keys(&self) -> impl Iterator<Item = u64> {
+        self.chain.iter().rev().map(|value| digest_key(*value))
     }
 }
 
@@ -42,33 +42,33 @@ pub enum RequestOrigin {
 
 /// How a client names its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Named<'a> {
+pub enum SessionSelector<'a> {
     /// By a name of its own: requests under it come one after the other.
-    Exactly(&'a str),
+    Name(&'a str),
     /// By something that often names one conversation.
-    Loosely(&'a str),
+    CacheKey(&'a str),
     /// By the reply it continues.
     Reply(&'a str),
     /// Not by the client: it answers calls of this very session, and waits if that is at work.
-    This(&'a Arc<str>),
+    SessionId(&'a Arc<str>),
     /// Not at all.
-    Not,
+    None,
 }
 
 /// Whether a client says that it asks again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Repeated {
+pub enum RetryMark {
     /// It does: an earlier reply to the same request is the reply.
-    Yes,
+    Retry,
     /// It does not, but may do so later.
-    No,
+    First,
     /// Nobody wants to know.
-    Never,
+    Ignored,
 }
 
 /// How a session was found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Matched {
+pub enum SessionMatchKind {
     /// By its name.
     Named,
     /// By the reply that the request continues.
@@ -81,19 +81,24 @@ pub enum Matched {
     New,
 }
 
-impl Matched {
+impl SessionMatchKind {
     /// Every way.
-    pub const ALL: [Matched; 5] =
-        [Matched::Named, Matched::Reply, Matched::Call, Matched::Prefix, Matched::New];
+    pub const ALL: [SessionMatchKind; 5] = [
+        SessionMatchKind::Named,
+        SessionMatchKind::Reply,
+        SessionMatchKind::Call,
+        SessionMatchKind::Prefix,
+        SessionMatchKind::New,
+    ];
 
     /// The word in headers, logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Matched::Named => "session-id",
-            Matched::Reply => "response",
-            Matched::Call => "call",
-            Matched::Prefix => "prefix",
-            Matched::New => "new",
+            SessionMatchKind::Named => "session-id",
+            SessionMatchKind::Reply => "response",
+            SessionMatchKind::Call => "call",
+            SessionMatchKind::Prefix => "prefix",
+            SessionMatchKind::New => "new",
         }
     }
 }

@@ -1,87 +1,91 @@
 //! What a model is sent: the conversation, the instructions and the tools, in the model's format,
 //! sound, and proven to be.
 
-use foxwedge_core::{EditLog, Policy, Question, RuleSet, Span, Wire};
+use foxwedge_core::{CheckOptions, EditLog, Format, Policy, RuleSet, Span};
 use foxwedge_dialect::{
     ReadError,
-    canon::{
-        Bit, History, Part, Renamed, Request, Said, Setting, Settings, Speaker, Takes, Tool, Words,
+    convert::{self, ConversionOptions, ConvertedRequest},
+    model::{
+        ContentPart, FormatSetting, IdentifierReplacement, JsonText, ModelHistory, ModelMessage,
+        ModelPart, ModelRequest, ModelRole, RequestSettings, ToolDeclaration, ToolInput,
         decode_turn,
     },
-    convert::{self, Converted, Options},
-    read, want,
+    outline_options, read,
 };
 use foxwedge_tools::Toolbox;
 
-use super::{LoopError, entry::Entry};
-use crate::model::{ModelAbout, SealError, Sealed};
+use super::{LoopError, message::ConversationMessage};
+use crate::model::{InvalidRequestError, ModelDescription, ValidRequest};
 
 /// What goes into a request.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'a> {
-    pub(super) about: &'a ModelAbout,
+pub(super) struct RequestComposer<'a> {
+    pub(super) about: &'a ModelDescription,
     pub(super) instructions: &'a str,
     pub(super) tools: &'a Toolbox,
     /// Tools that are offered, at most: those that were added first.
-    pub(super) most_tools: usize,
+    pub(super) max_tools: usize,
     /// Tokens of the reply.
-    pub(super) reply: u64,
+    pub(super) max_reply_tokens: u64,
 }
 
 /// A request, and what was repaired in it.
-pub(super) struct Composed {
+pub(super) struct ComposedRequest {
     pub(super) body: String,
     pub(super) edits: EditLog,
     /// Names of tools that the model knows under another name.
-    pub(super) names: Vec<Renamed>,
+    pub(super) names: Vec<IdentifierReplacement>,
 }
 
-impl Context<'_> {
+impl RequestComposer<'_> {
     /// Whose rules, and what a repair may do.
-    pub(super) fn question(&self) -> Question {
+    pub(super) fn check_options(&self) -> CheckOptions {
         let profile = self.about.profile;
-        Question { profile, rules: RuleSet::of(profile), policy: Policy::default() }
+        CheckOptions { profile, rules: RuleSet::of(profile), policy: Policy::default() }
     }
 
     /// The request for a conversation.
-    pub(super) fn compose(&self, entries: &[Entry]) -> Result<Composed, LoopError> {
-        self.compose_as(
+    pub(super) fn compose(
+        &self,
+        entries: &[ConversationMessage],
+    ) -> Result<ComposedRequest, LoopError> {
+        self.compose_in(
             entries,
             self.about.wire,
-            Options { profile: Some(self.about.profile), ..Options::default() },
+            ConversionOptions { profile: Some(self.about.profile), ..ConversionOptions::default() },
         )
     }
 
     /// The same in any format.
-    pub(super) fn compose_as(
+    pub(super) fn compose_in(
         &self,
-        entries: &[Entry],
-        wire: Wire,
-        options: Options,
-    ) -> Result<Composed, LoopError> {
+        entries: &[ConversationMessage],
+        wire: Format,
+        options: ConversionOptions,
+    ) -> Result<ComposedRequest, LoopError> {
         let mut messages = Vec::with_capacity(entries.len() + 1);
         if !self.instructions.is_empty() {
-            let text = Part::new(Bit::Text(Words::from(self.instructions)));
-            messages.push(Said::new(Speaker::System, vec![text]));
+            let text = ModelPart::new(ContentPart::Text(JsonText::from(self.instructions)));
+            messages.push(ModelMessage::new(ModelRole::System, vec![text]));
         }
         for entry in entries {
-            messages.extend(decode_turn(&entry.body, entry.wire).map_err(untold)?);
+            messages.extend(decode_turn(&entry.body, entry.wire).map_err(convert_error)?);
         }
-        let most = self.reply.to_string();
-        let settings = self.settings(&most, wire);
-        let request = Request { settings, history: History { messages }, object: true };
-        let converted = convert::compose(request, wire, &options).map_err(untold)?;
-        let Converted { body, behind: edits, names, .. } = converted;
-        Ok(Composed { body, edits, names })
+        let most = self.max_reply_tokens.to_string();
+        let settings = self.request_settings(&most, wire);
+        let request = ModelRequest { settings, history: ModelHistory { messages }, object: true };
+        let converted = convert::compose(request, wire, &options).map_err(convert_error)?;
+        let ConvertedRequest { body, target_edits: edits, renamed_tools: names, .. } = converted;
+        Ok(ComposedRequest { body, edits, names })
     }
 
-    fn settings<'s>(&'s self, most: &'s str, wire: Wire) -> Settings<'s> {
-        let tools = self.tools.first(self.most_tools).map(|tool| {
-            let about = tool.about();
-            Tool {
-                name: Words::from(&*about.name),
-                description: Some(Words::from(&*about.description)),
-                takes: Takes::Object(Some(Words::from(about.schema.to_string()))),
+    fn request_settings<'s>(&'s self, most: &'s str, wire: Format) -> RequestSettings<'s> {
+        let tools = self.tools.first(self.max_tools).map(|tool| {
+            let about = tool.spec();
+            ToolDeclaration {
+                name: JsonText::from(&*about.name),
+                description: Some(JsonText::from(&*about.description)),
+                input: ToolInput::Object(Some(JsonText::from(about.schema.to_string()))),
                 strict: None,
                 cache: None,
                 others: Vec::new(),
@@ -90,39 +94,42 @@ impl Context<'_> {
         });
         // Nothing lies on a provider's server, so what a model reasoned has to come to us.
         let others = match wire {
-            Wire::OpenaiResponses => [("store", "false"), ("include", ENCRYPTED)]
-                .map(|(key, value)| Setting { wire, within: "", key: key.into(), value })
-                .to_vec(),
-            Wire::OpenaiChat => vec![Setting {
+            Format::OpenaiResponses => {
+                [("store", "false"), ("include", INCLUDE_ENCRYPTED_REASONING)]
+                    .map(|(key, value)| FormatSetting { wire, parent: "", key: key.into(), value })
+                    .to_vec()
+            }
+            Format::OpenaiChat => vec![FormatSetting {
                 wire,
-                within: "",
+                parent: "",
                 key: "stream_options".into(),
                 value: r#"{"include_usage":true}"#,
             }],
-            Wire::Anthropic | Wire::Gemini | Wire::Bedrock => Vec::new(),
+            Format::Anthropic | Format::Gemini | Format::Bedrock => Vec::new(),
         };
-        Settings {
-            model: Some(Words::from(&*self.about.name)),
+        RequestSettings {
+            model: Some(JsonText::from(&*self.about.name)),
             tools: tools.collect(),
-            most: Some(most),
+            max_tokens: Some(most),
             stream: Some(true),
             others,
-            ..Settings::default()
+            ..RequestSettings::default()
         }
     }
 
     /// Proves a request sound.
-    pub(super) fn seal(&self, body: String) -> Result<Sealed, SealError> {
-        Sealed::seal(body.into(), self.about.wire, &self.question())
+    pub(super) fn validate(&self, body: String) -> Result<ValidRequest, InvalidRequestError> {
+        ValidRequest::validate(body.into(), self.about.wire, &self.check_options())
     }
 
     /// The messages of a request, without the instructions that stand before them.
-    pub(super) fn messages(&self, body: &str) -> Result<Vec<(Wire, String)>, LoopError> {
+    pub(super) fn messages(&self, body: &str) -> Result<Vec<(Format, String)>, LoopError> {
         let wire = self.about.wire;
-        let reading = read(body, wire, want(self.about.profile)).map_err(untold)?;
+        let reading =
+            read(body, wire, outline_options(self.about.profile)).map_err(convert_error)?;
         let spans = reading.draft.messages.iter().map(|message| message.span);
         let text = |span: Span| span.of(body).to_owned();
-        let mut messages: Vec<(Wire, String)> = spans.map(|span| (wire, text(span))).collect();
+        let mut messages: Vec<(Format, String)> = spans.map(|span| (wire, text(span))).collect();
         let ours = !self.instructions.is_empty()
             && messages.first().is_some_and(|(_, first)| is_instruction(first, wire));
         if ours {
@@ -133,46 +140,53 @@ impl Context<'_> {
 }
 
 /// What brings the reasoning of a model back to us.
-const ENCRYPTED: &str = r#"["reasoning.encrypted_content"]"#;
+const INCLUDE_ENCRYPTED_REASONING: &str = r#"["reasoning.encrypted_content"]"#;
 
-fn is_instruction(message: &str, wire: Wire) -> bool {
+fn is_instruction(message: &str, wire: Format) -> bool {
     let said = decode_turn(message, wire).ok().and_then(|turn| turn.into_iter().next());
-    said.is_some_and(|said| matches!(said.role, Speaker::System | Speaker::Developer))
+    said.is_some_and(|said| matches!(said.role, ModelRole::System | ModelRole::Developer))
 }
 
 /// What a person said in a message; `None` if it is no prompt.
-pub(super) fn prompt(entry: &Entry) -> Option<String> {
+pub(super) fn prompt_text(entry: &ConversationMessage) -> Option<String> {
     let turn = decode_turn(&entry.body, entry.wire).ok()?;
     let mut text = String::new();
     for said in &turn {
-        for part in said.parts.iter().filter(|_| said.role == Speaker::User) {
-            match part.bit() {
-                Bit::Text(words) => text.push_str(words),
-                Bit::Answer(_) => return None,
-                Bit::Media(_) | Bit::Reasoning(_) | Bit::Call(_) | Bit::Other(_) => {}
+        for part in said.parts.iter().filter(|_| said.role == ModelRole::User) {
+            match part.content() {
+                ContentPart::Text(words) => text.push_str(words),
+                ContentPart::ToolResult(_) => return None,
+                ContentPart::Media(_)
+                | ContentPart::Reasoning(_)
+                | ContentPart::ToolCall(_)
+                | ContentPart::Unknown(_) => {}
             }
         }
     }
-    turn.iter().all(|said| said.role == Speaker::User).then_some(text).filter(|it| !it.is_empty())
+    turn.iter().all(|said| said.role == ModelRole::User).then_some(text).filter(|it| !it.is_empty())
 }
 
 /// Whether the model is to speak next.
-pub(super) fn is_open(entries: &[Entry]) -> bool {
+pub(super) fn awaits_model(entries: &[ConversationMessage]) -> bool {
     let last = entries.last().and_then(|entry| decode_turn(&entry.body, entry.wire).ok());
-    last.is_some_and(|turn| turn.iter().any(|said| said.role == Speaker::User))
+    last.is_some_and(|turn| turn.iter().any(|said| said.role == ModelRole::User))
 }
 
 /// The ids of the calls in a message.
-pub(super) fn calls(body: &str, wire: Wire) -> Option<Vec<String>> {
+pub(super) fn call_ids(body: &str, wire: Format) -> Option<Vec<String>> {
     let turn = decode_turn(body, wire).ok()?;
     let parts = turn.iter().flat_map(|said| &said.parts);
-    let calls = parts.filter_map(|part| match part.bit() {
-        Bit::Call(call) => Some(call.id.as_deref().map(str::to_owned)),
-        Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Answer(_) | Bit::Other(_) => None,
+    let calls = parts.filter_map(|part| match part.content() {
+        ContentPart::ToolCall(call) => Some(call.id.as_deref().map(str::to_owned)),
+        ContentPart::Text(_)
+        | ContentPart::Media(_)
+        | ContentPart::Reasoning(_)
+        | ContentPart::ToolResult(_)
+        | ContentPart::Unknown(_) => None,
     });
     calls.collect()
 }
 
-fn untold(error: ReadError) -> LoopError {
-    LoopError::Untold(error.to_string())
+fn convert_error(error: ReadError) -> LoopError {
+    LoopError::Unconvertible(error.to_string())
 }

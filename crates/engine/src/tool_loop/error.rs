@@ -22,7 +22,7 @@ pub enum LoopError {
     },
     /// There is nothing to say, or nothing to go on with.
     #[error("there is nothing to send")]
-    Nothing,
+    NothingToSend,
     /// More than can be kept.
     #[error("{what} has {bytes} bytes, and at most {most} can be kept")]
     TooLarge {
@@ -35,7 +35,7 @@ pub enum LoopError {
     },
     /// The conversation cannot be told to this model.
     #[error("the conversation cannot be told to this model: {0}")]
-    Untold(String),
+    Unconvertible(String),
     /// The history cannot be made shorter.
     #[error("the history cannot be made shorter: {0}")]
     Compaction(String),

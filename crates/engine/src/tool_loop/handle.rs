@@ -2,40 +2,40 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use foxwedge_tools::{Interrupt, Stage, Stop};
+use foxwedge_tools::{StopLevel, StopReceiver, StopSender};
 
 /// Stops what a loop is doing. A copy is the same.
 #[derive(Clone, Debug, Default)]
-pub struct Handle(Arc<Mutex<Option<Interrupt>>>);
+pub struct LoopHandle(Arc<Mutex<Option<StopSender>>>);
 
 /// What an interrupt did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pressed {
+pub enum InterruptResult {
     /// Nothing: no run is at work.
     Idle,
     /// The run was asked to stop: what is nearly done may finish.
-    Asked,
+    Stopping,
     /// It is stopped by force.
     Forced,
     /// It was stopped by force before: whoever presses on wants to leave.
-    Leave,
+    AlreadyForced,
 }
 
-impl Handle {
+impl LoopHandle {
     /// Interrupts what is at work, more strongly each time.
-    pub fn press(&self) -> Pressed {
+    pub fn interrupt(&self) -> InterruptResult {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(interrupt) = &*current else { return Pressed::Idle };
-        match interrupt.stage() {
-            Stage::Quiet => {
-                interrupt.raise(Stage::Asked);
-                Pressed::Asked
+        let Some(interrupt) = &*current else { return InterruptResult::Idle };
+        match interrupt.level() {
+            StopLevel::None => {
+                interrupt.raise(StopLevel::Graceful);
+                InterruptResult::Stopping
             }
-            Stage::Asked => {
-                interrupt.raise(Stage::Forced);
-                Pressed::Forced
+            StopLevel::Graceful => {
+                interrupt.raise(StopLevel::Kill);
+                InterruptResult::Forced
             }
-            Stage::Forced => Pressed::Leave,
+            StopLevel::Kill => InterruptResult::AlreadyForced,
         }
     }
 
@@ -46,22 +46,22 @@ impl Handle {
 
     /// Something is at work from now on, until the guard is dropped. An interrupt of before does
     /// not count.
-    pub(super) fn begin(&self) -> Busy {
-        let interrupt = Interrupt::new();
-        let stop = interrupt.stop();
+    pub(super) fn begin(&self) -> BusyGuard {
+        let interrupt = StopSender::new();
+        let stop = interrupt.receiver();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(interrupt);
-        Busy { handle: self.clone(), stop }
+        BusyGuard { handle: self.clone(), stop }
     }
 }
 
 /// Something is at work.
 #[derive(Debug)]
-pub(super) struct Busy {
-    handle: Handle,
-    pub(super) stop: Stop,
+pub(super) struct BusyGuard {
+    handle: LoopHandle,
+    pub(super) stop: StopReceiver,
 }
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         *self.handle.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -73,15 +73,24 @@ mod tests {
 
     #[test]
     fn each_press_is_stronger_and_none_counts_while_nothing_is_at_work() {
-        let handle = Handle::default();
-        assert_eq!(handle.press(), Pressed::Idle);
+        let handle = LoopHandle::default();
+        assert_eq!(handle.interrupt(), InterruptResult::Idle);
         let busy = handle.begin();
-        assert_eq!(busy.stop.stage(), Stage::Quiet);
-        let pressed = [handle.press(), handle.press(), handle.press(), handle.press()];
-        assert_eq!(pressed, [Pressed::Asked, Pressed::Forced, Pressed::Leave, Pressed::Leave]);
-        assert_eq!(busy.stop.stage(), Stage::Forced);
+        assert_eq!(busy.stop.level(), StopLevel::None);
+        let pressed =
+            [handle.interrupt(), handle.interrupt(), handle.interrupt(), handle.interrupt()];
+        assert_eq!(
+            pressed,
+            [
+                InterruptResult::Stopping,
+                InterruptResult::Forced,
+                InterruptResult::AlreadyForced,
+                InterruptResult::AlreadyForced
+            ]
+        );
+        assert_eq!(busy.stop.level(), StopLevel::Kill);
         drop(busy);
-        assert_eq!((handle.press(), handle.is_busy()), (Pressed::Idle, false));
-        assert_eq!(handle.begin().stop.stage(), Stage::Quiet);
+        assert_eq!((handle.interrupt(), handle.is_busy()), (InterruptResult::Idle, false));
+        assert_eq!(handle.begin().stop.level(), StopLevel::None);
     }
 }

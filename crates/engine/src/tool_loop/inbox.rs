@@ -3,42 +3,42 @@
 
 use std::sync::Arc;
 
-use foxwedge_store::{Snapshot, Store};
+use foxwedge_store::{AgentSnapshot, Store};
 
 use super::LoopError;
 
 /// The name under which it is kept.
-const NAME: &str = "queue";
+const SNAPSHOT_NAME: &str = "queue";
 
 /// Where input waits. A copy is the same, and can be used while a run is at work.
 #[derive(Debug)]
-pub struct Inbox<S> {
+pub struct PromptQueue<S> {
     store: Arc<S>,
     session: Arc<str>,
 }
 
-impl<S> Clone for Inbox<S> {
-    fn clone(&self) -> Inbox<S> {
-        Inbox { store: self.store.clone(), session: self.session.clone() }
+impl<S> Clone for PromptQueue<S> {
+    fn clone(&self) -> PromptQueue<S> {
+        PromptQueue { store: self.store.clone(), session: self.session.clone() }
     }
 }
 
-impl<S: Store> Inbox<S> {
-    pub(super) fn new(store: Arc<S>, session: Arc<str>) -> Inbox<S> {
-        Inbox { store, session }
+impl<S: Store> PromptQueue<S> {
+    pub(super) fn new(store: Arc<S>, session: Arc<str>) -> PromptQueue<S> {
+        PromptQueue { store, session }
     }
 
     /// What waits, from now on.
     ///
     /// # Errors
     /// If the store cannot keep it.
-    pub async fn put(&self, texts: &[String]) -> Result<(), LoopError> {
+    pub async fn replace(&self, texts: &[String]) -> Result<(), LoopError> {
         if texts.is_empty() {
-            self.store.drop_snapshot(&self.session, NAME).await?;
+            self.store.drop_snapshot(&self.session, SNAPSHOT_NAME).await?;
             return Ok(());
         }
         let body = serde_json::Value::from(texts).to_string().into_bytes();
-        let snapshot = Snapshot { name: NAME.to_owned(), body, expires: None };
+        let snapshot = AgentSnapshot { name: SNAPSHOT_NAME.to_owned(), body, expires: None };
         Ok(self.store.put_snapshot(&self.session, snapshot).await?)
     }
 
@@ -47,7 +47,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// If the store cannot be read.
     pub async fn get(&self) -> Result<Vec<String>, LoopError> {
-        let snapshot = self.store.snapshot(&self.session, NAME).await?;
+        let snapshot = self.store.snapshot(&self.session, SNAPSHOT_NAME).await?;
         let texts = snapshot.and_then(|snapshot| serde_json::from_slice(&snapshot.body).ok());
         Ok(texts.unwrap_or_default())
     }

@@ -1,41 +1,42 @@
 //! Which calls run when: those that only read side by side, every other alone and in its turn. What
 //! cannot run is answered at once. Pure.
 
-use foxwedge_tools::{Effect, Toolbox};
+use foxwedge_tools::{ToolEffect, Toolbox};
 use serde_json::{Map, Value};
 
-use crate::model::Called;
+use crate::model::ReplyToolCall;
 
 /// What is done about the calls of a turn, in this order.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Step {
+pub(super) enum ToolStep {
     /// These run side by side: their places among the calls, and their arguments.
-    Together(Vec<(usize, Value)>),
+    Parallel(Vec<(usize, Value)>),
     /// This one runs alone.
     Alone(usize, Value),
     /// This one cannot run, and its answer says why.
-    Answer(usize, String),
+    Reject(usize, String),
 }
 
 /// Names of tools that are told to a model that called an unknown one.
-const NAMES: usize = 40;
+const MAX_NAMES: usize = 40;
 /// Characters of arguments that are repeated to whoever wrote them.
-const EXCERPT: usize = 200;
+const MAX_EXCERPT: usize = 200;
 
 /// Decides about the calls of a turn.
-pub(super) fn plan(calls: &[Called], tools: &Toolbox) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+pub(super) fn plan_steps(calls: &[ReplyToolCall], tools: &Toolbox) -> Vec<ToolStep> {
+    let mut steps: Vec<ToolStep> = Vec::new();
     for (place, call) in calls.iter().enumerate() {
-        match judge(call, tools) {
-            Err(words) => steps.push(Step::Answer(place, words)),
-            Ok((Effect::Writes, input)) => steps.push(Step::Alone(place, input)),
-            Ok((Effect::Reads, input)) => {
+        match check_call(call, tools) {
+            Err(words) => steps.push(ToolStep::Reject(place, words)),
+            Ok((ToolEffect::Writes, input)) => steps.push(ToolStep::Alone(place, input)),
+            Ok((ToolEffect::Reads, input)) => {
                 // An answer that is known already keeps nobody from running.
-                let last = steps.iter_mut().rev().find(|step| !matches!(step, Step::Answer(..)));
+                let last =
+                    steps.iter_mut().rev().find(|step| !matches!(step, ToolStep::Reject(..)));
                 match last {
-                    Some(Step::Together(together)) => together.push((place, input)),
-                    Some(Step::Alone(..) | Step::Answer(..)) | None => {
-                        steps.push(Step::Together(vec![(place, input)]));
+                    Some(ToolStep::Parallel(together)) => together.push((place, input)),
+                    Some(ToolStep::Alone(..) | ToolStep::Reject(..)) | None => {
+                        steps.push(ToolStep::Parallel(vec![(place, input)]));
                     }
                 }
             }
@@ -44,17 +45,19 @@ pub(super) fn plan(calls: &[Called], tools: &Toolbox) -> Vec<Step> {
     steps
 }
 
-fn judge(call: &Called, tools: &Toolbox) -> Result<(Effect, Value), String> {
-    let Some(tool) = tools.get(&call.name) else { return Err(unknown(&call.name, tools)) };
+fn check_call(call: &ReplyToolCall, tools: &Toolbox) -> Result<(ToolEffect, Value), String> {
+    let Some(tool) = tools.get(&call.name) else {
+        return Err(unknown_tool_error(&call.name, tools));
+    };
     let text = call.arguments.trim();
     // Models leave out the arguments of tools that take none.
     let text = if text.is_empty() { "{}" } else { text };
     match serde_json::from_str::<Value>(text) {
-        Ok(input @ Value::Object(_)) => Ok((tool.about().effect, input)),
-        Ok(Value::Null) => Ok((tool.about().effect, Value::Object(Map::new()))),
+        Ok(input @ Value::Object(_)) => Ok((tool.spec().effect, input)),
+        Ok(Value::Null) => Ok((tool.spec().effect, Value::Object(Map::new()))),
         Ok(other) => Err(format!(
             "The call did not run: its arguments have to be a JSON object, not {}.",
-            kind(&other)
+            json_kind(&other)
         )),
         Err(error) => Err(format!(
             "The call did not run: its arguments are not JSON ({error}). They begin with: {}",
@@ -63,7 +66,7 @@ fn judge(call: &Called, tools: &Toolbox) -> Result<(Effect, Value), String> {
     }
 }
 
-fn unknown(name: &str, tools: &Toolbox) -> String {
+fn unknown_tool_error(name: &str, tools: &Toolbox) -> String {
     if tools.is_empty() {
         return format!(
             "The call did not run: there is no tool `{}`, and no other.",
@@ -71,8 +74,8 @@ fn unknown(name: &str, tools: &Toolbox) -> String {
         );
     }
     let names: Vec<String> =
-        tools.iter().take(NAMES).map(|tool| format!("`{}`", tool.about().name)).collect();
-    let more = tools.len().saturating_sub(NAMES);
+        tools.iter().take(MAX_NAMES).map(|tool| format!("`{}`", tool.spec().name)).collect();
+    let more = tools.len().saturating_sub(MAX_NAMES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(
         "The call did not run: there is no tool `{}`. There are: {}{more}.",
@@ -81,7 +84,7 @@ fn unknown(name: &str, tools: &Toolbox) -> String {
     )
 }
 
-fn kind(value: &Value) -> &'static str {
+fn json_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -93,7 +96,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 fn excerpt(text: &str) -> String {
-    let cut: String = text.chars().take(EXCERPT).collect();
+    let cut: String = text.chars().take(MAX_EXCERPT).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
 
@@ -101,27 +104,27 @@ fn excerpt(text: &str) -> String {
 mod tests {
     use std::{sync::Arc, time::Duration};
 
-    use foxwedge_tools::{About, Answer, Future, Tool, Work};
+    use foxwedge_tools::{Tool, ToolCallResult, ToolFuture, ToolInvocation, ToolSpec};
     use serde_json::json;
 
     use super::*;
 
-    struct Fake(About);
+    struct Fake(ToolSpec);
 
     impl Tool for Fake {
-        fn about(&self) -> &About {
+        fn spec(&self) -> &ToolSpec {
             &self.0
         }
 
-        fn run<'a>(&'a self, _: Work<'a>) -> Future<'a, Answer> {
-            Box::pin(async { Answer::done("") })
+        fn run<'a>(&'a self, _: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+            Box::pin(async { ToolCallResult::done("") })
         }
     }
 
     fn tools() -> Toolbox {
         let mut tools = Toolbox::new();
-        for (name, effect) in [("read", Effect::Reads), ("write", Effect::Writes)] {
-            let about = About {
+        for (name, effect) in [("read", ToolEffect::Reads), ("write", ToolEffect::Writes)] {
+            let about = ToolSpec {
                 name: name.into(),
                 description: "".into(),
                 schema: json!({ "type": "object" }),
@@ -134,22 +137,22 @@ mod tests {
     }
 
     fn planned(calls: &[(&str, &str)]) -> String {
-        let calls: Vec<Called> = calls
+        let calls: Vec<ReplyToolCall> = calls
             .iter()
-            .map(|(name, arguments)| Called {
+            .map(|(name, arguments)| ReplyToolCall {
                 id: "x".to_owned(),
                 name: (*name).to_owned(),
                 arguments: (*arguments).to_owned(),
             })
             .collect();
-        let steps = plan(&calls, &tools()).into_iter().map(|step| match step {
-            Step::Together(calls) => {
+        let steps = plan_steps(&calls, &tools()).into_iter().map(|step| match step {
+            ToolStep::Parallel(calls) => {
                 let places: Vec<String> =
                     calls.iter().map(|(place, _)| place.to_string()).collect();
                 format!("[{}]", places.join(" "))
             }
-            Step::Alone(place, _) => place.to_string(),
-            Step::Answer(place, words) => format!("{place}: {words}"),
+            ToolStep::Alone(place, _) => place.to_string(),
+            ToolStep::Reject(place, words) => format!("{place}: {words}"),
         });
         steps.collect::<Vec<_>>().join(" | ")
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How a loop is set up.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct LoopSetup {
     /// The session: `[A-Za-z0-9_-]{1,128}`. One that is there goes on.
     pub session: String,
     /// Whose it is.
@@ -18,55 +18,55 @@ pub struct Setup {
     /// What the model is told before everything else.
     pub instructions: String,
     /// How much of everything.
-    pub limits: Limits,
+    pub limits: LoopLimits,
 }
 
-impl Setup {
+impl LoopSetup {
     /// A session with the usual limits.
-    pub fn new(session: impl Into<String>) -> Setup {
-        Setup {
+    pub fn new(session: impl Into<String>) -> LoopSetup {
+        LoopSetup {
             session: session.into(),
             owner: "local".to_owned(),
-            process: foxwedge_store::process::me(),
+            process: foxwedge_store::process::current_owner(),
             title: String::new(),
             meta: None,
             instructions: String::new(),
-            limits: Limits::default(),
+            limits: LoopLimits::default(),
         }
     }
 }
 
 /// How much of everything.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Limits {
+pub struct LoopLimits {
     /// Replies of the model in one run.
-    pub turns: u32,
+    pub max_turns: u32,
     /// Tools that read at the same time.
-    pub at_once: usize,
+    pub parallel_tools: usize,
     /// How long tools at work may take to finish after the first interrupt.
-    pub grace: Duration,
+    pub stop_grace: Duration,
     /// The same calls with the same answers, so many times one behind the other, end a run.
-    pub repeats: u32,
+    pub max_repeats: u32,
     /// Bytes of an answer that are kept.
-    pub answer: usize,
+    pub max_result_bytes: usize,
     /// Tokens of a reply.
-    pub reply: u64,
+    pub max_reply_tokens: u64,
     /// The share of the model's window at which the history is made shorter by itself.
-    pub full: f64,
+    pub compact_at: f64,
     /// How long a run is ours without a sign of life.
     pub lease: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            turns: 100,
-            at_once: 8,
-            grace: Duration::from_millis(1_000),
-            repeats: 8,
-            answer: 64 << 10,
-            reply: 8_192,
-            full: 0.8,
+impl Default for LoopLimits {
+    fn default() -> LoopLimits {
+        LoopLimits {
+            max_turns: 100,
+            parallel_tools: 8,
+            stop_grace: Duration::from_millis(1_000),
+            max_repeats: 8,
+            max_result_bytes: 64 << 10,
+            max_reply_tokens: 8_192,
+            compact_at: 0.8,
             lease: Duration::from_secs(60),
         }
     }

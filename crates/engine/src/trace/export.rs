@@ -10,80 +10,80 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::meter::{Dropped, Meter};
+use crate::metrics::{DroppedItem, Metrics};
 
 /// Spans that wait to be sent.
-pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
-    bell: Notify,
-    meter: Meter,
+pub(super) struct SpanQueue {
+    waiting: Mutex<QueuedSpans>,
+    wake: Notify,
+    metrics: Metrics,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct QueuedSpans {
     spans: Vec<Value>,
     closed: bool,
 }
 
 /// Spans that may wait.
-pub(super) const MOST: usize = 2_048;
+pub(super) const MAX_QUEUED_SPANS: usize = 2_048;
 
 /// So many are sent without waiting for more.
-const BATCH: usize = 256;
+const EXPORT_BATCH_SIZE: usize = 256;
 
 /// A single span waits so long for others.
-const REST: Duration = Duration::from_secs(1);
+const BATCH_WAIT: Duration = Duration::from_secs(1);
 
 /// A collector has to reply.
-const PATIENCE: Duration = Duration::from_secs(10);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Queue {
-    pub(super) fn new(meter: Meter) -> Queue {
-        Queue { waiting: Mutex::default(), bell: Notify::new(), meter }
+impl SpanQueue {
+    pub(super) fn new(meter: Metrics) -> SpanQueue {
+        SpanQueue { waiting: Mutex::default(), wake: Notify::new(), metrics: meter }
     }
 
     /// Adds a span, if there is room.
     pub(super) fn push(&self, span: Value) {
         let mut waiting = self.lock();
-        if waiting.closed || waiting.spans.len() >= MOST {
+        if waiting.closed || waiting.spans.len() >= MAX_QUEUED_SPANS {
             drop(waiting);
-            self.meter.dropped(Dropped::Spans, 1);
+            self.metrics.count_dropped(DroppedItem::Spans, 1);
             return;
         }
         waiting.spans.push(span);
         let number = waiting.spans.len();
         drop(waiting);
-        if number == 1 || number == BATCH {
-            self.bell.notify_one();
+        if number == 1 || number == EXPORT_BATCH_SIZE {
+            self.wake.notify_one();
         }
     }
 
     /// No more are taken; what is there is sent.
     pub(super) fn close(&self) {
         self.lock().closed = true;
-        self.bell.notify_one();
+        self.wake.notify_one();
     }
 
     /// Sends until the queue is closed and empty.
-    pub(super) async fn export<S, F>(self: Arc<Queue>, send: S)
+    pub(super) async fn export_spans<S, F>(self: Arc<SpanQueue>, send: S)
     where
         S: Fn(Bytes) -> F + Send,
         F: Future<Output = Result<(), ()>> + Send,
     {
         loop {
             // Rung for the first span; then others may join it, until there are many.
-            self.bell.notified().await;
+            self.wake.notified().await;
             if !self.is_full() {
-                let _ = tokio::time::timeout(REST, self.bell.notified()).await;
+                let _ = tokio::time::timeout(BATCH_WAIT, self.wake.notified()).await;
             }
             let (spans, closed) = {
                 let mut waiting = self.lock();
                 (mem::take(&mut waiting.spans), waiting.closed)
             };
-            for batch in spans.chunks(BATCH) {
-                let sent = tokio::time::timeout(PATIENCE, send(body(batch))).await;
+            for batch in spans.chunks(EXPORT_BATCH_SIZE) {
+                let sent = tokio::time::timeout(EXPORT_TIMEOUT, send(export_body(batch))).await;
                 if !matches!(sent, Ok(Ok(()))) {
-                    self.meter.dropped(Dropped::Spans, batch.len() as u64);
+                    self.metrics.count_dropped(DroppedItem::Spans, batch.len() as u64);
                 }
             }
             if closed {
@@ -94,21 +94,21 @@ impl Queue {
 
     fn is_full(&self) -> bool {
         let waiting = self.lock();
-        waiting.closed || waiting.spans.len() >= BATCH
+        waiting.closed || waiting.spans.len() >= EXPORT_BATCH_SIZE
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, QueuedSpans> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Queue {
+impl fmt::Debug for SpanQueue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Queue")
     }
 }
 
-fn body(spans: &[Value]) -> Bytes {
+fn export_body(spans: &[Value]) -> Bytes {
     let name = json!({ "key": "service.name", "value": { "stringValue": "foxwedge" } });
     let scope = json!({ "name": "foxwedge", "version": env!("CARGO_PKG_VERSION") });
     json!({ "resourceSpans": [{

@@ -2,7 +2,7 @@
 
 /// What `traceparent` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Parent {
+pub(super) struct TraceParent {
     /// The trace.
     pub(super) trace: u128,
     /// The span in it that asked us.
@@ -11,17 +11,17 @@ pub(super) struct Parent {
     pub(super) sampled: bool,
 }
 
-impl Parent {
+impl TraceParent {
     /// `None` if it makes no sense.
-    pub(super) fn read(text: &str) -> Option<Parent> {
+    pub(super) fn read(text: &str) -> Option<TraceParent> {
         let mut parts = text.split('-');
-        let version = hex(parts.next()?, 2)?;
-        let trace = hex(parts.next()?, 32)?;
-        let span = hex(parts.next()?, 16)?;
-        let flags = hex(parts.next()?, 2)?;
+        let version = parse_hex(parts.next()?, 2)?;
+        let trace = parse_hex(parts.next()?, 32)?;
+        let span = parse_hex(parts.next()?, 16)?;
+        let flags = parse_hex(parts.next()?, 2)?;
         // Later versions may say more; this one may not.
         let known = version != 0xff && (version != 0 || parts.next().is_none());
-        (known && trace != 0 && span != 0).then_some(Parent {
+        (known && trace != 0 && span != 0).then_some(TraceParent {
             trace,
             span: u64::try_from(span).ok()?,
             sampled: flags & 1 == 1,
@@ -29,12 +29,12 @@ impl Parent {
     }
 
     /// As it is sent on.
-    pub(super) fn text(self) -> String {
+    pub(super) fn to_header(self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 }
 
-fn hex(text: &str, digits: usize) -> Option<u128> {
+fn parse_hex(text: &str, digits: usize) -> Option<u128> {
     let plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     (text.len() == digits && plain).then(|| u128::from_str_radix(text, 16).ok()).flatten()
 }
@@ -46,10 +46,10 @@ mod tests {
     #[test]
     fn a_parent_is_read_or_passed_over() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let parent = Parent::read(good).expect("a parent");
-        assert_eq!((parent.text().as_str(), parent.sampled), (good, true));
+        let parent = TraceParent::read(good).expect("a parent");
+        assert_eq!((parent.to_header().as_str(), parent.sampled), (good, true));
         let later = "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-02-more";
-        assert_eq!(Parent::read(later).map(|parent| parent.sampled), Some(false));
+        assert_eq!(TraceParent::read(later).map(|parent| parent.sampled), Some(false));
         for bad in [
             "",
             "00",
@@ -61,7 +61,7 @@ mod tests {
             "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01",
         ] {
-            assert_eq!(Parent::read(bad), None, "{bad}");
+            assert_eq!(TraceParent::read(bad), None, "{bad}");
         }
     }
 }

@@ -8,27 +8,27 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_dialect::canon::{self, Stop};
+use foxwedge_dialect::model::{self, StopReason};
 use serde_json::{Value, json};
 
-use super::{export::Queue, parent::Parent};
-use crate::{Noted, record::Ended};
+use super::{export::SpanQueue, parent::TraceParent};
+use crate::{FindingTally, record::ReplyCompletion};
 
 /// A question to a model. It is over when it is dropped.
 #[derive(Debug)]
-pub struct Span(State);
+pub struct ChatSpan(ChatSpanState);
 
 #[derive(Debug)]
-enum State {
+enum ChatSpanState {
     /// Nobody wants to see it; a trace of the client's goes on.
     Off(Option<Box<str>>),
-    On(Box<Open>),
+    On(Box<OpenChatSpan>),
 }
 
 #[derive(Debug)]
-struct Open {
-    queue: Arc<Queue>,
-    own: Parent,
+struct OpenChatSpan {
+    queue: Arc<SpanQueue>,
+    own: TraceParent,
     parent: Option<u64>,
     began: u64,
     model: Box<str>,
@@ -36,32 +36,32 @@ struct Open {
     events: Vec<Value>,
     /// The status of a failure; 0 if there was none.
     failed: AtomicU16,
-    ended: Option<Ended>,
+    ended: Option<ReplyCompletion>,
 }
 
-impl Span {
-    pub(super) fn off(told: Option<&str>) -> Span {
-        Span(State::Off(told.map(Box::from)))
+impl ChatSpan {
+    pub(super) fn disabled(told: Option<&str>) -> ChatSpan {
+        ChatSpan(ChatSpanState::Off(told.map(Box::from)))
     }
 
-    pub(super) fn chat(
-        queue: Arc<Queue>,
-        parent: Option<Parent>,
+    pub(super) fn start(
+        queue: Arc<SpanQueue>,
+        parent: Option<TraceParent>,
         provider: &str,
         model: &str,
-    ) -> Span {
-        let (trace, span) = ids();
+    ) -> ChatSpan {
+        let (trace, span) = new_ids();
         let trace = parent.map_or(trace, |parent| parent.trace);
-        Span(State::On(Box::new(Open {
+        ChatSpan(ChatSpanState::On(Box::new(OpenChatSpan {
             queue,
-            own: Parent { trace, span, sampled: true },
+            own: TraceParent { trace, span, sampled: true },
             parent: parent.map(|parent| parent.span),
-            began: now(),
+            began: unix_nanos(),
             model: model.into(),
             attributes: vec![
-                text("gen_ai.operation.name", "chat"),
-                text("gen_ai.provider.name", provider),
-                text("gen_ai.request.model", model),
+                text_attribute("gen_ai.operation.name", "chat"),
+                text_attribute("gen_ai.provider.name", provider),
+                text_attribute("gen_ai.request.model", model),
             ],
             events: Vec::new(),
             failed: AtomicU16::new(0),
@@ -70,32 +70,32 @@ impl Span {
     }
 
     /// What an upstream is told about the trace.
-    pub fn header(&self) -> Option<String> {
+    pub fn traceparent(&self) -> Option<String> {
         match &self.0 {
-            State::Off(told) => told.as_deref().map(str::to_owned),
-            State::On(open) => Some(open.own.text()),
+            ChatSpanState::Off(told) => told.as_deref().map(str::to_owned),
+            ChatSpanState::On(open) => Some(open.own.to_header()),
         }
     }
 
     /// Which conversation and run it belongs to.
-    pub fn of(&mut self, session: &str, run: &str) {
-        if let State::On(open) = &mut self.0 {
-            open.attributes.push(text("gen_ai.conversation.id", session));
-            open.attributes.push(text("foxwedge.run.id", run));
+    pub fn set_run(&mut self, session: &str, run: &str) {
+        if let ChatSpanState::On(open) = &mut self.0 {
+            open.attributes.push(text_attribute("gen_ai.conversation.id", session));
+            open.attributes.push(text_attribute("foxwedge.run.id", run));
         }
     }
 
     /// What was repaired.
-    pub fn repaired(&mut self, noted: &[Noted]) {
-        if let State::On(open) = &mut self.0 {
+    pub fn add_repairs(&mut self, noted: &[FindingTally]) {
+        if let ChatSpanState::On(open) = &mut self.0 {
             open.events.extend(noted.iter().map(|noted| {
                 json!({
-                    "timeUnixNano": now().to_string(),
+                    "timeUnixNano": unix_nanos().to_string(),
                     "name": "foxwedge.repair",
                     "attributes": [
-                        text("code", &format!("FW{}", noted.code)),
-                        text("strategy", noted.strategy),
-                        number("count", noted.count as u64),
+                        text_attribute("code", &format!("FW{}", noted.code)),
+                        text_attribute("strategy", noted.strategy),
+                        number_attribute("count", noted.count as u64),
                     ],
                 })
             }));
@@ -103,11 +103,11 @@ impl Span {
     }
 
     /// What the model said of itself: never what it said.
-    pub fn told(&mut self, reply: &canon::Reply<'_>) {
-        if let State::On(open) = &mut self.0 {
+    pub fn set_reply(&mut self, reply: &model::ModelReply<'_>) {
+        if let ChatSpanState::On(open) = &mut self.0 {
             let attributes = &mut open.attributes;
             if let Some(stop) = &reply.stop {
-                let reason = json!({ "stringValue": reason(stop) });
+                let reason = json!({ "stringValue": finish_reason(stop) });
                 attributes.push(json!({
                     "key": "gen_ai.response.finish_reasons",
                     "value": { "arrayValue": { "values": [reason] } },
@@ -118,50 +118,50 @@ impl Span {
                 ("gen_ai.usage.output_tokens", reply.usage.output),
             ];
             for (key, value) in usage {
-                attributes.extend(value.map(|value| number(key, value)));
+                attributes.extend(value.map(|value| number_attribute(key, value)));
             }
         }
     }
 
     /// The reply is over.
-    pub fn ended(&mut self, ended: Ended) {
-        if let State::On(open) = &mut self.0 {
+    pub fn set_completion(&mut self, ended: ReplyCompletion) {
+        if let ChatSpanState::On(open) = &mut self.0 {
             open.ended = Some(ended);
         }
     }
 
     /// There is no reply, but a status.
-    pub fn failed(&self, status: u16) {
-        if let State::On(open) = &self.0 {
+    pub fn set_failure(&self, status: u16) {
+        if let ChatSpanState::On(open) = &self.0 {
             open.failed.store(status, Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenChatSpan {
     fn drop(&mut self) {
         let failed = self.failed.load(Ordering::Relaxed);
         // A client that went away did what it wanted.
         let (reason, error) = match (self.ended, failed) {
-            (Some(Ended::Replied), _) => ("completed", None),
-            (Some(Ended::Failed), 0) => ("failed", Some("provider_error".to_owned())),
-            (Some(Ended::Cut), _) => ("failed", Some("cut_off".to_owned())),
+            (Some(ReplyCompletion::Complete), _) => ("completed", None),
+            (Some(ReplyCompletion::Failed), 0) => ("failed", Some("provider_error".to_owned())),
+            (Some(ReplyCompletion::Cut), _) => ("failed", Some("cut_off".to_owned())),
             (None, 0) => ("stopped", None),
-            (Some(Ended::Failed) | None, status) => ("failed", Some(status.to_string())),
+            (Some(ReplyCompletion::Failed) | None, status) => ("failed", Some(status.to_string())),
         };
         let mut attributes = std::mem::take(&mut self.attributes);
-        attributes.push(text("foxwedge.terminal_reason", reason));
-        attributes.extend(error.as_deref().map(|error| text("error.type", error)));
+        attributes.push(text_attribute("foxwedge.terminal_reason", reason));
+        attributes.extend(error.as_deref().map(|error| text_attribute("error.type", error)));
         let mut span = json!({
             "traceId": format!("{:032x}", self.own.trace),
             "spanId": format!("{:016x}", self.own.span),
             "name": format!("chat {}", self.model),
-            "kind": CLIENT,
+            "kind": SPAN_KIND_CLIENT,
             "startTimeUnixNano": self.began.to_string(),
-            "endTimeUnixNano": now().to_string(),
+            "endTimeUnixNano": unix_nanos().to_string(),
             "attributes": attributes,
             "events": std::mem::take(&mut self.events),
-            "status": if error.is_some() { json!({ "code": ERROR }) } else { json!({}) },
+            "status": if error.is_some() { json!({ "code": SPAN_STATUS_ERROR }) } else { json!({}) },
         });
         if let (Some(parent), Some(fields)) = (self.parent, span.as_object_mut()) {
             fields.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
@@ -171,42 +171,42 @@ impl Drop for Open {
 }
 
 /// The number of a span that asks somebody else.
-const CLIENT: u8 = 3;
+const SPAN_KIND_CLIENT: u8 = 3;
 
 /// The number of a status that is an error.
-const ERROR: u8 = 2;
+const SPAN_STATUS_ERROR: u8 = 2;
 
-fn reason<'a>(stop: &'a Stop<'_>) -> &'a str {
+fn finish_reason<'a>(stop: &'a StopReason<'_>) -> &'a str {
     match stop {
-        Stop::End | Stop::Sequence(_) => "stop",
-        Stop::Calls => "tool_calls",
-        Stop::Length | Stop::ContextFull => "length",
-        Stop::Refusal => "content_filter",
-        Stop::Pause => "pause",
-        Stop::Malformed => "malformed",
-        Stop::Other(_) => "other",
+        StopReason::End | StopReason::Sequence(_) => "stop",
+        StopReason::ToolCalls => "tool_calls",
+        StopReason::Length | StopReason::ContextFull => "length",
+        StopReason::Refusal => "content_filter",
+        StopReason::Pause => "pause",
+        StopReason::MalformedCall => "malformed",
+        StopReason::Other(_) => "other",
     }
 }
 
-fn text(key: &str, value: &str) -> Value {
+fn text_attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-fn number(key: &str, value: u64) -> Value {
+fn number_attribute(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
 
 /// Nanoseconds since 1970.
-fn now() -> u64 {
+fn unix_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Neither may be zero.
-fn ids() -> (u128, u64) {
+fn new_ids() -> (u128, u64) {
     let mut bytes = [0; 24];
     if getrandom::fill(&mut bytes).is_err() {
-        bytes[16..].copy_from_slice(&now().to_be_bytes());
+        bytes[16..].copy_from_slice(&unix_nanos().to_be_bytes());
     }
     let number = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all << 8 | u128::from(*byte));
     let (trace, span) = bytes.split_at(16);

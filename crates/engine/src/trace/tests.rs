@@ -1,14 +1,14 @@
-use foxwedge_dialect::canon::{self, Stop};
+use foxwedge_dialect::model::{self, StopReason};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Noted, record::Ended};
+use crate::{FindingTally, record::ReplyCompletion};
 
 /// What a collector gets from what is done with a tracer.
-async fn collected(work: impl FnOnce(&Tracer)) -> Vec<Value> {
+async fn collected(work: impl FnOnce(&ChatTracer)) -> Vec<Value> {
     let bodies = Arc::new(Mutex::new(Vec::new()));
     let kept = bodies.clone();
-    let tracer = Tracer::over(Meter::new(), move |body: Bytes| {
+    let tracer = ChatTracer::with_sender(Metrics::new(), move |body: Bytes| {
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         kept.lock().expect("nobody panicked").push(body);
         async { Ok(()) }
@@ -40,16 +40,17 @@ const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 #[tokio::test]
 async fn a_span_says_who_was_asked_and_what_it_cost() {
     let spans = collected(|tracer| {
-        let mut span = tracer.chat(&with_parent(PARENT), "anthropic", "claude");
-        let header = span.header().expect("a trace");
+        let mut span = tracer.start_span(&with_parent(PARENT), "anthropic", "claude");
+        let header = span.traceparent().expect("a trace");
         assert!(header.starts_with("00-0af7651916cd43dd8448eb211c80319c-"), "{header}");
         assert!(!header.contains("b7ad6b7169203331"), "{header}");
-        span.of("s1", "r1");
-        span.repaired(&[Noted { code: 101, strategy: "insert-answer", count: 2 }]);
-        let mut reply = canon::Reply { stop: Some(Stop::Calls), ..canon::Reply::default() };
+        span.set_run("s1", "r1");
+        span.add_repairs(&[FindingTally { code: 101, strategy: "insert-answer", count: 2 }]);
+        let mut reply =
+            model::ModelReply { stop: Some(StopReason::ToolCalls), ..model::ModelReply::default() };
         reply.usage.input = Some(7);
-        span.told(&reply);
-        span.ended(Ended::Replied);
+        span.set_reply(&reply);
+        span.set_completion(ReplyCompletion::Complete);
     })
     .await;
     let [span] = &spans[..] else { panic!("{spans:?}") };
@@ -89,10 +90,10 @@ async fn a_span_says_who_was_asked_and_what_it_cost() {
 async fn a_client_that_goes_away_is_no_error_and_a_failure_is() {
     let spans = collected(|tracer| {
         let headers = HeaderMap::new();
-        drop(tracer.chat(&headers, "p", "gone"));
-        tracer.chat(&headers, "p", "refused").failed(429);
-        tracer.chat(&headers, "p", "cut").ended(Ended::Cut);
-        tracer.chat(&headers, "p", "failed").ended(Ended::Failed);
+        drop(tracer.start_span(&headers, "p", "gone"));
+        tracer.start_span(&headers, "p", "refused").set_failure(429);
+        tracer.start_span(&headers, "p", "cut").set_completion(ReplyCompletion::Cut);
+        tracer.start_span(&headers, "p", "failed").set_completion(ReplyCompletion::Failed);
     })
     .await;
     let told: Vec<_> = spans
@@ -117,8 +118,8 @@ async fn a_client_that_goes_away_is_no_error_and_a_failure_is() {
 async fn a_trace_that_nobody_wants_to_see_goes_on_without_a_span() {
     let unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
     let spans = collected(|tracer| {
-        let span = tracer.chat(&with_parent(unsampled), "p", "m");
-        assert_eq!(span.header().as_deref(), Some(unsampled));
+        let span = tracer.start_span(&with_parent(unsampled), "p", "m");
+        assert_eq!(span.traceparent().as_deref(), Some(unsampled));
     })
     .await;
     assert_eq!(spans, [] as [Value; 0]);
@@ -126,22 +127,25 @@ async fn a_trace_that_nobody_wants_to_see_goes_on_without_a_span() {
 
 #[test]
 fn without_a_collector_nothing_is_made_and_a_trace_goes_on() {
-    let tracer = Tracer::off();
-    assert_eq!(tracer.chat(&with_parent(PARENT), "p", "m").header().as_deref(), Some(PARENT));
-    assert_eq!(tracer.chat(&with_parent("nonsense"), "p", "m").header(), None);
-    assert_eq!(tracer.chat(&HeaderMap::new(), "p", "m").header(), None);
+    let tracer = ChatTracer::disabled();
+    assert_eq!(
+        tracer.start_span(&with_parent(PARENT), "p", "m").traceparent().as_deref(),
+        Some(PARENT)
+    );
+    assert_eq!(tracer.start_span(&with_parent("nonsense"), "p", "m").traceparent(), None);
+    assert_eq!(tracer.start_span(&HeaderMap::new(), "p", "m").traceparent(), None);
 }
 
 #[tokio::test]
 async fn spans_that_cannot_be_kept_or_sent_are_counted() {
-    let meter = Meter::new();
-    let tracer = Tracer::over(meter.clone(), |_| async { Err(()) });
-    for _ in 0..export::MOST + 5 {
-        drop(tracer.chat(&HeaderMap::new(), "p", "m"));
+    let meter = Metrics::new();
+    let tracer = ChatTracer::with_sender(meter.clone(), |_| async { Err(()) });
+    for _ in 0..export::MAX_QUEUED_SPANS + 5 {
+        drop(tracer.start_span(&HeaderMap::new(), "p", "m"));
     }
     tracer.drain().await;
-    drop(tracer.chat(&HeaderMap::new(), "p", "m"));
-    let lost = export::MOST + 6;
+    drop(tracer.start_span(&HeaderMap::new(), "p", "m"));
+    let lost = export::MAX_QUEUED_SPANS + 6;
     let line = format!(r#"foxwedge_dropped_total{{what="spans"}} {lost}"#);
     assert!(meter.render().lines().any(|one| one == line), "{}", meter.render());
 }

@@ -19,14 +19,14 @@ use tokio::{
 /// Seconds over which requests and failed retries are counted.
 const WINDOW: u64 = 10;
 /// Of so many requests one may be retried in vain.
-const SHARE: u64 = 5;
+const REQUESTS_PER_RETRY: u64 = 5;
 /// So many retries may always fail.
-const LEAST: u64 = 20;
+const MIN_RETRIES: u64 = 20;
 
 /// The retries of one upstream.
 #[derive(Debug)]
 pub(crate) struct RetryBudget {
-    began: Instant,
+    started: Instant,
     window: Mutex<BudgetWindow>,
     /// The outcome of a retry is known.
     changed: Notify,
@@ -62,17 +62,17 @@ enum RetryTurn {
 impl RetryBudget {
     pub(crate) fn new() -> RetryBudget {
         let (window, changed) = (Mutex::default(), Notify::new());
-        RetryBudget { began: Instant::now(), window, changed }
+        RetryBudget { started: Instant::now(), window, changed }
     }
 
     /// A request is sent for the first time.
-    pub(crate) fn request(&self) {
+    pub(crate) fn count_request(&self) {
         let now = self.now();
         self.lock().count(now, 1, 0);
     }
 
     /// Waits until a retry may begin; `None` if it may not.
-    pub(crate) async fn retry(&self, longest: Duration) -> Option<RetryPermit<'_>> {
+    pub(crate) async fn acquire_retry(&self, longest: Duration) -> Option<RetryPermit<'_>> {
         let deadline = Instant::now() + longest;
         loop {
             let changed = self.changed.notified();
@@ -80,7 +80,7 @@ impl RetryBudget {
             // Whatever changes from here on is heard.
             changed.as_mut().enable();
             let now = self.now();
-            match self.lock().take(now) {
+            match self.lock().try_acquire(now) {
                 RetryTurn::Now => return Some(RetryPermit(self)),
                 RetryTurn::Never => return None,
                 RetryTurn::Later => {}
@@ -90,7 +90,7 @@ impl RetryBudget {
     }
 
     fn now(&self) -> u64 {
-        self.began.elapsed().as_secs()
+        self.started.elapsed().as_secs()
     }
 
     fn lock(&self) -> MutexGuard<'_, BudgetWindow> {
@@ -100,7 +100,7 @@ impl RetryBudget {
 
 impl RetryPermit<'_> {
     /// The retry failed as the try before it.
-    pub(crate) fn failed(self) {
+    pub(crate) fn mark_failed(self) {
         let now = self.0.now();
         self.0.lock().count(now, 0, 1);
     }
@@ -118,7 +118,7 @@ impl Drop for RetryPermit<'_> {
 impl BudgetWindow {
     /// Counts something that happens now.
     fn count(&mut self, now: u64, requests: u64, failed: u64) {
-        self.forget(now);
+        self.expire(now);
         match self.seconds.back_mut() {
             Some(newest) if newest.at >= now => {
                 newest.requests += requests;
@@ -128,12 +128,12 @@ impl BudgetWindow {
         }
     }
 
-    fn take(&mut self, now: u64) -> RetryTurn {
-        self.forget(now);
+    fn try_acquire(&mut self, now: u64) -> RetryTurn {
+        self.expire(now);
         let (requests, failed) = self.seconds.iter().fold((0, 0), |(requests, failed), second| {
             (requests + second.requests, failed + second.failed)
         });
-        let most = (requests / SHARE).max(LEAST);
+        let most = (requests / REQUESTS_PER_RETRY).max(MIN_RETRIES);
         if failed + self.in_flight < most {
             self.in_flight += 1;
             return RetryTurn::Now;
@@ -141,7 +141,7 @@ impl BudgetWindow {
         if self.in_flight > 0 { RetryTurn::Later } else { RetryTurn::Never }
     }
 
-    fn forget(&mut self, now: u64) {
+    fn expire(&mut self, now: u64) {
         while self.seconds.front().is_some_and(|oldest| oldest.at + WINDOW <= now) {
             self.seconds.pop_front();
         }
@@ -168,12 +168,12 @@ mod tests {
         for (requests, failed, in_flight, expected) in table {
             let mut window = BudgetWindow { in_flight, ..BudgetWindow::default() };
             window.count(3, requests, failed);
-            assert_eq!(window.take(3), expected, "{requests} {failed} {in_flight}");
+            assert_eq!(window.try_acquire(3), expected, "{requests} {failed} {in_flight}");
             assert_eq!(
-                window.take(3 + WINDOW - 1) == RetryTurn::Never,
+                window.try_acquire(3 + WINDOW - 1) == RetryTurn::Never,
                 expected == RetryTurn::Never
             );
-            assert_ne!(window.take(3 + WINDOW), RetryTurn::Never, "ten seconds later");
+            assert_ne!(window.try_acquire(3 + WINDOW), RetryTurn::Never, "ten seconds later");
         }
     }
 
@@ -211,8 +211,9 @@ mod tests {
                             .fold((0, 0), |sum, (_, request, failed)| {
                                 (sum.0 + request, sum.1 + failed)
                             });
-                        let room = failed + at_work < (requests / SHARE).max(LEAST);
-                        let turn = window.take(now);
+                        let room =
+                            failed + at_work < (requests / REQUESTS_PER_RETRY).max(MIN_RETRIES);
+                        let turn = window.try_acquire(now);
                         assert_eq!(turn == RetryTurn::Now, room);
                         assert_eq!(turn == RetryTurn::Never, !room && at_work == 0);
                         at_work += u64::from(room);
@@ -228,14 +229,14 @@ mod tests {
         for helps in [true, false] {
             let budget = RetryBudget::new();
             let mut permits = Vec::new();
-            for _ in 0..LEAST {
-                permits.push(budget.retry(LONG).await.expect("there is room"));
+            for _ in 0..MIN_RETRIES {
+                permits.push(budget.acquire_retry(LONG).await.expect("there is room"));
             }
-            let one_more = budget.retry(LONG);
+            let one_more = budget.acquire_retry(LONG);
             tokio::pin!(one_more);
             assert!(futures_poll(one_more.as_mut()).await.is_none(), "it waits");
             for permit in permits {
-                if helps { drop(permit) } else { permit.failed() }
+                if helps { drop(permit) } else { permit.mark_failed() }
             }
             assert_eq!(one_more.await.is_some(), helps);
             assert_eq!(budget.lock().in_flight, 0);

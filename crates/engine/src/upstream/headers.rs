@@ -1,16 +1,16 @@
 //! Which headers cross: what a client says to its provider does, what belongs to this hop does not.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::Sending;
+use super::UpstreamRequest;
 use crate::{
-    Way,
-    config::{Key, Reach},
+    AuthScheme,
+    config::{UpstreamKey, UpstreamTransport},
 };
 
 /// What belongs to one hop, to this gateway, or to the client's browser.
-const OURS: [&str; 20] = [
+const WITHHELD_HEADERS: [&str; 20] = [
     "host",
     "connection",
     "keep-alive",
@@ -35,10 +35,11 @@ const OURS: [&str; 20] = [
 
 /// What an upstream says that a client may hear. Whatever is on no list stays here: a redirect, a
 /// cookie, a header that a proxy between us and the client would obey.
-const PASSED: [&str; 4] = ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
+const RETURNED_HEADERS: [&str; 4] =
+    ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
 
 /// The beginnings of more of them: limits, times and costs, as providers and other gateways tell them.
-const PASSED_FAMILIES: [&str; 7] = [
+const RETURNED_PREFIXES: [&str; 7] = [
     "x-ratelimit-",
     "ratelimit-",
     "anthropic-ratelimit-",
@@ -49,23 +50,23 @@ const PASSED_FAMILIES: [&str; 7] = [
 ];
 
 /// What a client hears across formats, too.
-const PASSED_ACROSS: [&str; 3] = ["retry-after", "retry-after-ms", "x-should-retry"];
+const RETURNED_ACROSS_FORMATS: [&str; 3] = ["retry-after", "retry-after-ms", "x-should-retry"];
 
 /// The headers of a request to an upstream.
-pub(super) fn out(sending: Sending<'_>, attempt: u32) -> HeaderMap {
+pub(super) fn request_headers(sending: UpstreamRequest<'_>, attempt: u32) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(sending.headers.len() + 6);
     let crosses = sending.wire != sending.face.wire();
-    let scripted = matches!(sending.upstream.reach, Reach::Scripted);
+    let scripted = matches!(sending.upstream.transport, UpstreamTransport::Scripted);
     let hop = hop_by_hop(sending.headers);
     for (name, value) in sending.headers {
-        if passes(name.as_str(), crosses, scripted) && !hop.contains(name) {
+        if is_forwarded(name.as_str(), crosses, scripted) && !hop.contains(name) {
             out.append(name, value.clone());
         }
     }
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let accept = if sending.stream { "text/event-stream" } else { "application/json" };
     out.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    if sending.wire == Wire::Anthropic && !out.contains_key("anthropic-version") {
+    if sending.wire == Format::Anthropic && !out.contains_key("anthropic-version") {
         out.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
     if let Some(trace) = sending.trace.and_then(|trace| HeaderValue::from_str(trace).ok()) {
@@ -81,11 +82,11 @@ pub(super) fn out(sending: Sending<'_>, attempt: u32) -> HeaderMap {
     out
 }
 
-fn passes(name: &str, crosses: bool, scripted: bool) -> bool {
+fn is_forwarded(name: &str, crosses: bool, scripted: bool) -> bool {
     if name.starts_with("x-scripted") {
         return scripted && name != "x-scripted-attempt";
     }
-    let private = OURS.contains(&name)
+    let private = WITHHELD_HEADERS.contains(&name)
         || ["x-foxwedge-", "x-forwarded-", "sec-", "cf-"].iter().any(|it| name.starts_with(it))
         || matches!(name, "origin" | "referer" | "forwarded" | "x-real-ip" | "via" | "priority");
     // Another provider would not know what was said to the first.
@@ -93,17 +94,17 @@ fn passes(name: &str, crosses: bool, scripted: bool) -> bool {
 }
 
 /// In whose name.
-fn authorize(sending: Sending<'_>, out: &mut HeaderMap) {
+fn authorize(sending: UpstreamRequest<'_>, out: &mut HeaderMap) {
     let bearer = |secret: &str| format!("Bearer {secret}");
-    let (secret, way) = match (&sending.upstream.key, &sending.caller.own) {
-        (Key::Ours(secret), _) => (secret.reveal(), Way::Key),
-        (Key::Callers, Some(own)) => (own.secret.reveal(), own.way),
-        (Key::Callers, None) | (Key::None, _) => return,
+    let (secret, way) = match (&sending.upstream.key, &sending.caller.client_key) {
+        (UpstreamKey::Configured(secret), _) => (secret.reveal(), AuthScheme::Key),
+        (UpstreamKey::FromCaller, Some(own)) => (own.secret.reveal(), own.scheme),
+        (UpstreamKey::FromCaller, None) | (UpstreamKey::None, _) => return,
     };
     let (name, value) = match sending.wire {
-        Wire::Anthropic if way == Way::Key => ("x-api-key", secret.to_owned()),
-        Wire::Gemini => ("x-goog-api-key", secret.to_owned()),
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Bedrock | Wire::Anthropic => {
+        Format::Anthropic if way == AuthScheme::Key => ("x-api-key", secret.to_owned()),
+        Format::Gemini => ("x-goog-api-key", secret.to_owned()),
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock | Format::Anthropic => {
             ("authorization", bearer(secret))
         }
     };
@@ -121,14 +122,14 @@ pub(crate) fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
 }
 
 /// The headers of a reply that go on to the client.
-pub(crate) fn back(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
+pub(crate) fn response_headers(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(theirs.len() + 6);
     let hop = hop_by_hop(theirs);
     for (name, value) in theirs {
         let name = match name.as_str() {
             _ if hop.contains(name) => continue,
             "x-request-id" | "request-id" => "x-upstream-request-id",
-            name if comes_back(name, crosses) => name,
+            name if is_returned(name, crosses) => name,
             _ => continue,
         };
         if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
@@ -139,11 +140,12 @@ pub(crate) fn back(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
 }
 
 /// What a foreign provider says about its limits says nothing to a client of another.
-fn comes_back(name: &str, crosses: bool) -> bool {
+fn is_returned(name: &str, crosses: bool) -> bool {
     match crosses {
-        true => PASSED_ACROSS.contains(&name),
+        true => RETURNED_ACROSS_FORMATS.contains(&name),
         false => {
-            PASSED.contains(&name) || PASSED_FAMILIES.iter().any(|family| name.starts_with(family))
+            RETURNED_HEADERS.contains(&name)
+                || RETURNED_PREFIXES.iter().any(|family| name.starts_with(family))
         }
     }
 }

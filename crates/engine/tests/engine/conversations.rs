@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foxwedge_engine::{Engine, Face};
+use foxwedge_engine::{GatewayEndpoint, GatewayEngine};
 use serde_json::{Value, json};
 
 use crate::stand::{Heard, asked, engine, hear};
@@ -16,8 +16,8 @@ fn hello() -> String {
         .to_string()
 }
 
-async fn say(engine: &Engine, headers: &[(&str, &str)]) -> Heard {
-    let heard = hear(engine, asked(Face::Chat, hello(), headers)).await;
+async fn say(engine: &GatewayEngine, headers: &[(&str, &str)]) -> Heard {
+    let heard = hear(engine, asked(GatewayEndpoint::Chat, hello(), headers)).await;
     assert_eq!(heard.status, 200, "{}", heard.body);
     heard
 }
@@ -105,7 +105,7 @@ async fn a_reply_that_its_client_went_on_from_is_not_given_to_another() {
     let on = json!({"model": "scripted", "messages": [
         {"role": "user", "content": "hello there"}, first.json()["choices"][0]["message"],
         {"role": "user", "content": "go on"}]});
-    let on = hear(&engine, asked(Face::Chat, on.to_string(), &[])).await;
+    let on = hear(&engine, asked(GatewayEndpoint::Chat, on.to_string(), &[])).await;
     assert_eq!(on.header("x-foxwedge-match"), "prefix");
     let other = say(&engine, &[("x-stainless-retry-count", "1")]).await;
     assert_eq!(other.header("x-foxwedge-replayed"), "", "its first request never came here");
@@ -116,7 +116,7 @@ async fn conversations_that_share_a_cache_key_keep_their_own_sessions() {
     let engine = engine("").await;
     let ask = |messages: Value| {
         let body = json!({"model": "scripted", "prompt_cache_key": "app", "messages": messages});
-        asked(Face::Chat, body.to_string(), &[])
+        asked(GatewayEndpoint::Chat, body.to_string(), &[])
     };
     let words = |text: &str| json!({"role": "user", "content": text});
     let one = hear(&engine, ask(json!([words("one")]))).await;
@@ -134,10 +134,13 @@ async fn conversations_that_share_a_cache_key_keep_their_own_sessions() {
 async fn a_name_that_does_not_fit_is_an_error_in_the_clients_form() {
     let engine = engine("").await;
     let bodies = [
-        (Face::Chat, json!({"model": "scripted", "messages": [{"role": "user", "content": "x"}]})),
-        (Face::Responses, json!({"model": "scripted", "input": "x"})),
         (
-            Face::Messages,
+            GatewayEndpoint::Chat,
+            json!({"model": "scripted", "messages": [{"role": "user", "content": "x"}]}),
+        ),
+        (GatewayEndpoint::Responses, json!({"model": "scripted", "input": "x"})),
+        (
+            GatewayEndpoint::Messages,
             json!({"model": "scripted", "max_tokens": 9,
                    "messages": [{"role": "user", "content": "x"}]}),
         ),
@@ -182,7 +185,7 @@ impl Dice {
     }
 }
 
-async fn send(engine: &Engine, of: &Conversation, messages: &[Value], retry: bool) -> Heard {
+async fn send(engine: &GatewayEngine, of: &Conversation, messages: &[Value], retry: bool) -> Heard {
     let body = json!({
         "model": "scripted", "messages": messages,
         "tools": [{"type": "function",
@@ -193,7 +196,7 @@ async fn send(engine: &Engine, of: &Conversation, messages: &[Value], retry: boo
     if retry {
         headers.push(("x-stainless-retry-count", "1"));
     }
-    let heard = hear(engine, asked(Face::Chat, body.to_string(), &headers)).await;
+    let heard = hear(engine, asked(GatewayEndpoint::Chat, body.to_string(), &headers)).await;
     assert_eq!(heard.status, 200, "{}", heard.body);
     heard
 }

@@ -1,6 +1,6 @@
 //! Every face on every kind of upstream, in pieces and whole.
 
-use foxwedge_engine::Face;
+use foxwedge_engine::GatewayEndpoint;
 use serde_json::{Value, json};
 
 use crate::stand::{ask, engine};
@@ -20,19 +20,19 @@ fn tool() -> Value {
 }
 
 /// A request that makes the model call two tools.
-fn request(face: Face, model: &str, stream: bool) -> Value {
+fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
     let words = "call weather with {\"city\":\"Oslo\"} and call weather with {\"city\":\"Bergen\"}";
     match face {
-        Face::Chat => json!({
+        GatewayEndpoint::Chat => json!({
             "model": model, "stream": stream,
             "messages": [{"role": "user", "content": words}],
             "tools": [{"type": "function", "function": {"name": "weather", "parameters": tool()}}],
         }),
-        Face::Responses => json!({
+        GatewayEndpoint::Responses => json!({
             "model": model, "stream": stream, "input": [{"role": "user", "content": words}],
             "tools": [{"type": "function", "name": "weather", "parameters": tool(), "strict": false}],
         }),
-        Face::Messages | Face::CountTokens => json!({
+        GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
             "model": model, "stream": stream, "max_tokens": 500,
             "messages": [{"role": "user", "content": words}],
             "tools": [{"name": "weather", "input_schema": tool()}],
@@ -43,44 +43,44 @@ fn request(face: Face, model: &str, stream: bool) -> Value {
 #[tokio::test]
 async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for face in [Face::Chat, Face::Responses, Face::Messages] {
+    for face in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", face.name());
             let heard = ask(&engine, face, &request(face, upstream, false)).await;
             assert_eq!(heard.status, 200, "{place}: {}", heard.body);
             let body = heard.json();
             let (calls, stop) = match face {
-                Face::Chat => {
+                GatewayEndpoint::Chat => {
                     let choice = &body["choices"][0];
                     (
                         choice["message"]["tool_calls"].as_array().map_or(0, Vec::len),
                         choice["finish_reason"].clone(),
                     )
                 }
-                Face::Responses => {
+                GatewayEndpoint::Responses => {
                     let items = body["output"].as_array().expect("items");
                     let calls = items.iter().filter(|item| item["type"] == "function_call");
                     (calls.count(), body["status"].clone())
                 }
-                Face::Messages | Face::CountTokens => {
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     let blocks = body["content"].as_array().expect("blocks");
                     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
                     (calls.count(), body["stop_reason"].clone())
                 }
             };
             let expected = match face {
-                Face::Chat => "tool_calls",
-                Face::Responses => "completed",
-                Face::Messages | Face::CountTokens => "tool_use",
+                GatewayEndpoint::Chat => "tool_calls",
+                GatewayEndpoint::Responses => "completed",
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
             };
             assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
             let named = if face.name() == upstream { "scripted" } else { upstream };
             assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
             assert_eq!(heard.header("x-foxwedge-action"), "none", "{place}");
             let made = match face {
-                Face::Chat => body["created"].as_u64(),
-                Face::Responses => body["created_at"].as_u64(),
-                Face::Messages | Face::CountTokens => None,
+                GatewayEndpoint::Chat => body["created"].as_u64(),
+                GatewayEndpoint::Responses => body["created_at"].as_u64(),
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => None,
             };
             assert!(made != Some(0), "{place}: it was made at some time: {body}");
         }
@@ -90,18 +90,20 @@ async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
 #[tokio::test]
 async fn a_stream_ends_as_its_face_ends_streams_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for face in [Face::Chat, Face::Responses, Face::Messages] {
+    for face in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", face.name());
             let heard = ask(&engine, face, &request(face, upstream, true)).await;
             assert_eq!(heard.status, 200, "{place}: {}", heard.body);
             assert!(heard.header("content-type").starts_with("text/event-stream"), "{place}");
             let (calls, end) = match face {
-                Face::Chat => ("\"name\":\"weather\"", "data: [DONE]\n\n"),
-                Face::Responses => {
+                GatewayEndpoint::Chat => ("\"name\":\"weather\"", "data: [DONE]\n\n"),
+                GatewayEndpoint::Responses => {
                     ("\"function_call\",\"status\":\"in_progress", "response.completed")
                 }
-                Face::Messages | Face::CountTokens => ("\"name\":\"weather\"", "message_stop"),
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
+                    ("\"name\":\"weather\"", "message_stop")
+                }
             };
             let found = heard.body.matches(calls).count();
             assert_eq!(found, 2, "{place}: {}", heard.body);
@@ -114,11 +116,11 @@ async fn a_stream_ends_as_its_face_ends_streams_from_every_upstream() {
 async fn tokens_are_counted_by_the_upstream_or_here() {
     let engine = engine(&routes()).await;
     for upstream in UPSTREAMS {
-        let mut body = request(Face::Messages, upstream, false);
+        let mut body = request(GatewayEndpoint::Messages, upstream, false);
         body.as_object_mut()
             .expect("an object")
             .retain(|key, _| key != "stream" && key != "max_tokens");
-        let heard = ask(&engine, Face::CountTokens, &body).await;
+        let heard = ask(&engine, GatewayEndpoint::CountTokens, &body).await;
         assert_eq!(heard.status, 200, "{upstream}: {}", heard.body);
         assert!(heard.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", heard.body);
     }

@@ -1,6 +1,6 @@
 //! What the guard does in each mode, and what it says about it.
 
-use foxwedge_engine::Face;
+use foxwedge_engine::GatewayEndpoint;
 use serde_json::{Value, json};
 
 use crate::stand::{ask, asked, engine, hear};
@@ -35,7 +35,7 @@ async fn each_mode_does_what_it_says() {
     ];
     for (mode, status, action, findings) in table {
         let engine = engine(&route(mode)).await;
-        let heard = ask(&engine, Face::Chat, &broken()).await;
+        let heard = ask(&engine, GatewayEndpoint::Chat, &broken()).await;
         let told = (heard.header("x-foxwedge-action"), heard.header("x-foxwedge-findings"));
         assert_eq!(
             (heard.status.as_u16(), told),
@@ -67,12 +67,12 @@ async fn a_refusal_for_the_shape_of_a_history_is_repaired_and_sent_once_more() {
             {"role": "tool", "tool_call_id": "call_of_more_than_nine_letters", "name": "read", "content": "A"},
         ],
     });
-    let heard = ask(&engine, Face::Chat, &body).await;
+    let heard = ask(&engine, GatewayEndpoint::Chat, &body).await;
     assert_eq!(heard.status, 200, "{}", heard.body);
     assert_eq!(heard.header("x-foxwedge-action"), "fixed");
     assert!(
         engine
-            .meter()
+            .metrics()
             .render()
             .contains("foxwedge_upstream_400_total{class=\"illegal-call-id\"} 1")
     );
@@ -100,7 +100,7 @@ async fn too_long(overflow: &str) {
     let mut messages: Vec<_> = turns.collect();
     messages.push(json!({"role": "user", "content": "and now?"}));
     let body = json!({"model": "m", "max_tokens": 100, "messages": messages});
-    let heard = ask(&engine, Face::Messages, &body).await;
+    let heard = ask(&engine, GatewayEndpoint::Messages, &body).await;
     assert_eq!(heard.status, 200, "{}", heard.body);
     let (before, after) =
         heard.header("x-foxwedge-compacted").split_once("->").expect("a compaction");
@@ -116,13 +116,13 @@ async fn what_lies_on_a_server_is_refused_and_never_repaired() {
         engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted\"\n").await;
     let table = [
         (
-            Face::Responses,
+            GatewayEndpoint::Responses,
             json!({"model": "m", "previous_response_id": "resp_1",
                    "input": [{"type": "function_call_output", "call_id": "c1", "output": "A"}]}),
             "previous_response_not_found",
         ),
         (
-            Face::Messages,
+            GatewayEndpoint::Messages,
             json!({"model": "m", "max_tokens": 9, "thread": {"type": "continue", "previous_message_id": "msg_1"},
                    "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "A"}]}]}),
             "thread_unsupported_request",
@@ -141,7 +141,7 @@ async fn no_request_chooses_its_upstream() {
     let engine = engine("").await;
     for key in ["api_base", "base_url", "api_key"] {
         let body = json!({"model": "scripted", "messages": [{"role": "user", "content": "hi"}], key: "http://evil.example"});
-        let heard = ask(&engine, Face::Chat, &body).await;
+        let heard = ask(&engine, GatewayEndpoint::Chat, &body).await;
         assert_eq!((heard.status.as_u16(), &heard.json()["error"]["param"]), (400, &json!(key)));
     }
 }
@@ -152,19 +152,19 @@ async fn a_body_that_cannot_be_read_is_an_error_with_its_place() {
     for body in
         ["", "{", "[]", "{\"model\":\"m\"}", "{\"model\":\"m\",\"messages\":7}", "\u{feff}", "nul"]
     {
-        let heard = hear(&engine, asked(Face::Chat, body.to_owned(), &[])).await;
+        let heard = hear(&engine, asked(GatewayEndpoint::Chat, body.to_owned(), &[])).await;
         assert_eq!(heard.status, 400, "{body}: {}", heard.body);
         assert_eq!(heard.json()["error"]["type"], "invalid_request_error", "{body}");
     }
     let deep = format!("{{\"model\":\"m\",\"messages\":{}", "[".repeat(100_000));
-    assert_eq!(hear(&engine, asked(Face::Chat, deep, &[])).await.status, 400);
+    assert_eq!(hear(&engine, asked(GatewayEndpoint::Chat, deep, &[])).await.status, 400);
 }
 
 /// A request of `words` words in each face's form.
-fn long(face: Face, words: usize) -> Value {
+fn long(face: GatewayEndpoint, words: usize) -> Value {
     let text = "word ".repeat(words);
     match face {
-        Face::Responses => json!({"model": "m", "input": text}),
+        GatewayEndpoint::Responses => json!({"model": "m", "input": text}),
         _ => {
             json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]})
         }
@@ -182,9 +182,10 @@ async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is
              window = 3000\noverflow = \"{overflow}\"\n"
         ))
         .await;
-        for (face, stream) in [Face::Chat, Face::Responses, Face::Messages]
-            .into_iter()
-            .flat_map(|face| [(face, false), (face, true)])
+        for (face, stream) in
+            [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages]
+                .into_iter()
+                .flat_map(|face| [(face, false), (face, true)])
         {
             let mut body = long(face, 20_000);
             body["stream"] = json!(stream);
@@ -194,7 +195,7 @@ async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is
             assert_eq!(error["type"], "invalid_request_error", "{error}");
             let message = error["message"].as_str().expect("words");
             match face {
-                Face::Messages => {
+                GatewayEndpoint::Messages => {
                     assert!(message.starts_with("prompt is too long: "), "{message}");
                     assert!(message.ends_with(" tokens > 3000 maximum"), "{message}");
                 }
@@ -204,7 +205,7 @@ async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is
             let heard = ask(&engine, face, &long(face, 3_200)).await;
             assert_eq!(heard.status, 200, "{upstream}, {face:?}: {}", heard.body);
         }
-        let name = engine.meter().render();
+        let name = engine.metrics().render();
         let sent =
             name.lines().filter(|line| line.starts_with("foxwedge_upstream_requests_total{"));
         let sent: u64 = sent.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
@@ -216,6 +217,6 @@ async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is
 async fn a_window_that_nobody_set_refuses_nothing() {
     let engine =
         engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted\"\n").await;
-    let heard = ask(&engine, Face::Chat, &long(Face::Chat, 20_000)).await;
+    let heard = ask(&engine, GatewayEndpoint::Chat, &long(GatewayEndpoint::Chat, 20_000)).await;
     assert_eq!(heard.status, 200, "{}", heard.body);
 }

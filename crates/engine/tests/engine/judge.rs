@@ -1,7 +1,7 @@
 //! A strict provider as judge: histories that it refuses get through the gateway.
 
-use foxwedge_engine::Face;
-use foxwedge_scripted::{Provider, refusal};
+use foxwedge_engine::GatewayEndpoint;
+use foxwedge_scripted::{ScriptedProvider, check_request};
 use foxwedge_testkit::{Random, history};
 use serde_json::{Value, json};
 
@@ -93,28 +93,32 @@ rename = "scripted"
 async fn what_a_strict_provider_refuses_gets_through() {
     let engine = engine(ROUTES).await;
     let table = [
-        (Face::Chat, "openai-chat", "messages"),
-        (Face::Responses, "openai-responses", "input"),
-        (Face::Messages, "anthropic", "messages"),
+        (GatewayEndpoint::Chat, "openai-chat", "messages"),
+        (GatewayEndpoint::Responses, "openai-responses", "input"),
+        (GatewayEndpoint::Messages, "anthropic", "messages"),
     ];
     let (mut refused, mut sent, mut through) = (0, 0, Vec::new());
     for (face, dialect, key) in table {
-        let provider = Provider::of(face.wire(), "scripted").expect("a provider");
+        let provider = ScriptedProvider::of(face.wire(), "scripted").expect("a provider");
         for seed in 0..cases() {
             let mut body = request(&mut Random::new(seed), dialect, key);
             // Instructions alone are no conversation everywhere.
             let spoken = |it: &&Value| it["role"] != "system" && it["role"] != "developer";
             let list = body[key].as_array();
             let empty = list.is_some_and(|it| !it.iter().filter(spoken).any(says_something));
-            let directly = refusal(provider, body.to_string().as_bytes());
+            let directly = check_request(provider, body.to_string().as_bytes());
             // Nothing can be made of a history of nothing, and what only a server has is not here.
             if empty || body.to_string().contains("item_reference") || is_junk(&body[key]) {
                 continue;
             }
             // What no reader understands is refused by everybody.
             let text = body.to_string();
-            if foxwedge_dialect::read(&text, face.wire(), foxwedge_dialect::Want::default())
-                .is_err()
+            if foxwedge_dialect::read(
+                &text,
+                face.wire(),
+                foxwedge_dialect::OutlineOptions::default(),
+            )
+            .is_err()
             {
                 continue;
             }

@@ -1,12 +1,12 @@
 //! Conversations are found again without the client's help.
 
-use foxwedge_engine::Face;
+use foxwedge_engine::GatewayEndpoint;
 use serde_json::{Value, json};
 
 use crate::stand::{Heard, asked, engine, hear};
 
 async fn chat(
-    engine: &foxwedge_engine::Engine,
+    engine: &foxwedge_engine::GatewayEngine,
     messages: &Value,
     headers: &[(&str, &str)],
 ) -> Heard {
@@ -14,7 +14,7 @@ async fn chat(
         "model": "scripted", "messages": messages,
         "tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}],
     });
-    hear(engine, asked(Face::Chat, body.to_string(), headers)).await
+    hear(engine, asked(GatewayEndpoint::Chat, body.to_string(), headers)).await
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn what_a_client_only_names_is_served_from_memory_or_refused() {
         engine("[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nrename = \"scripted\"\n").await;
     for stream in [false, true] {
         let first = json!({"model": "m", "stream": stream, "input": "my name is Ada"});
-        let heard = hear(&engine, asked(Face::Responses, first.to_string(), &[])).await;
+        let heard = hear(&engine, asked(GatewayEndpoint::Responses, first.to_string(), &[])).await;
         let reply = match stream {
             false => heard.json(),
             true => {
@@ -81,7 +81,8 @@ async fn what_a_client_only_names_is_served_from_memory_or_refused() {
         };
         let (id, item) = (&reply["id"], &reply["output"][0]["id"]);
         let by_reply = json!({"model": "m", "previous_response_id": id, "input": "and now?"});
-        let heard = hear(&engine, asked(Face::Responses, by_reply.to_string(), &[])).await;
+        let heard =
+            hear(&engine, asked(GatewayEndpoint::Responses, by_reply.to_string(), &[])).await;
         assert_eq!(
             (heard.status.as_u16(), heard.header("x-foxwedge-match")),
             (200, "prefix"),
@@ -92,7 +93,8 @@ async fn what_a_client_only_names_is_served_from_memory_or_refused() {
             {"role": "user", "content": "my name is Ada"},
             {"type": "item_reference", "id": item},
             {"role": "user", "content": "and then?"}]});
-        let heard = hear(&engine, asked(Face::Responses, by_item.to_string(), &[])).await;
+        let heard =
+            hear(&engine, asked(GatewayEndpoint::Responses, by_item.to_string(), &[])).await;
         assert_eq!(
             (heard.status.as_u16(), heard.header("x-foxwedge-losses")),
             (200, ""),
@@ -113,7 +115,7 @@ async fn what_a_client_only_names_is_served_from_memory_or_refused() {
         ),
     ];
     for (body, status, code) in table {
-        let heard = hear(&engine, asked(Face::Responses, body.to_string(), &[])).await;
+        let heard = hear(&engine, asked(GatewayEndpoint::Responses, body.to_string(), &[])).await;
         assert_eq!((heard.status.as_u16(), &heard.json()["error"]["code"]), (status, &json!(code)));
     }
 }

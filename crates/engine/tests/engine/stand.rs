@@ -4,8 +4,8 @@ use std::{ffi::OsString, io, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use foxwedge_engine::{
-    Asked, Body, Caller, Engine, Face,
-    config::{self, Entrance, Flags, Found, World},
+    GatewayBody, GatewayEndpoint, GatewayEngine, GatewayRequest, RequestCaller,
+    config::{self, ConfigEnvironment, ConfigFile, ConfigFlags, TokenRequirement},
 };
 use foxwedge_store::{AnyStore, StoreUrl};
 use http::{HeaderMap, HeaderName, StatusCode};
@@ -36,15 +36,15 @@ speaks = ["gemini"]
 
 struct Nowhere(String);
 
-impl World for Nowhere {
+impl ConfigEnvironment for Nowhere {
     fn variable(&self, _: &str) -> Option<OsString> {
         None
     }
 
-    fn file(&self, path: &Path) -> io::Result<Found> {
+    fn file(&self, path: &Path) -> io::Result<ConfigFile> {
         if path == Path::new("/stand.toml") {
-            let exposure = config::Exposure::Private;
-            return Ok(Found { text: self.0.clone(), exposure });
+            let exposure = config::FileExposure::Private;
+            return Ok(ConfigFile { text: self.0.clone(), exposure });
         }
         Err(io::ErrorKind::NotFound.into())
     }
@@ -69,40 +69,47 @@ impl Heard {
 }
 
 /// An engine with more in its configuration.
-pub(crate) async fn engine(more: &str) -> Engine {
-    let flags =
-        Flags { config: Some("/stand.toml".into()), entrance: Entrance::Open, ..Flags::default() };
+pub(crate) async fn engine(more: &str) -> GatewayEngine {
+    let flags = ConfigFlags {
+        config: Some("/stand.toml".into()),
+        token_requirement: TokenRequirement::NotRequired,
+        ..ConfigFlags::default()
+    };
     let loaded = config::read(&flags, &Nowhere(format!("{FILE}{more}")));
     let config = loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config;
     let store = AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory");
-    Engine::open(Arc::new(config), Arc::new(store)).await.expect("an engine")
+    GatewayEngine::open(Arc::new(config), Arc::new(store)).await.expect("an engine")
 }
 
 /// A request without headers of its own.
-pub(crate) fn asked(face: Face, body: impl Into<Bytes>, headers: &[(&str, &str)]) -> Asked {
+pub(crate) fn asked(
+    face: GatewayEndpoint,
+    body: impl Into<Bytes>,
+    headers: &[(&str, &str)],
+) -> GatewayRequest {
     let pairs = headers.iter().map(|(name, value)| {
         (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
     });
-    Asked {
-        face,
+    GatewayRequest {
+        endpoint: face,
         headers: pairs.collect(),
         body: body.into(),
-        caller: Caller { owner: "local".into(), own: None },
+        caller: RequestCaller { owner: "local".into(), client_key: None },
         id: "req-1".into(),
     }
 }
 
-pub(crate) async fn ask(engine: &Engine, face: Face, body: &Value) -> Heard {
+pub(crate) async fn ask(engine: &GatewayEngine, face: GatewayEndpoint, body: &Value) -> Heard {
     hear(engine, asked(face, body.to_string(), &[])).await
 }
 
-pub(crate) async fn hear(engine: &Engine, asked: Asked) -> Heard {
-    let answered = engine.answer(asked).await;
+pub(crate) async fn hear(engine: &GatewayEngine, asked: GatewayRequest) -> Heard {
+    let answered = engine.handle(asked).await;
     let body = read(answered.body).await;
     Heard { status: answered.status, headers: answered.headers, body }
 }
 
-pub(crate) async fn read(mut body: Body) -> String {
+pub(crate) async fn read(mut body: GatewayBody) -> String {
     let mut all = Vec::new();
     loop {
         let frame = std::future::poll_fn(|context| {

@@ -1,23 +1,24 @@
 //! Upstreams in trouble: what is waited out, what is told, and in whose words.
 
-use foxwedge_engine::Face;
+use foxwedge_engine::GatewayEndpoint;
 use serde_json::{Value, json};
 
 use crate::stand::{ask, engine};
 
-fn request(face: Face, model: &str, stream: bool) -> Value {
+fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
     match face {
-        Face::Responses => {
+        GatewayEndpoint::Responses => {
             json!({"model": model, "stream": stream, "input": "hello there my old friend, how do you do today"})
         }
-        Face::Chat | Face::Messages | Face::CountTokens => json!({
+        GatewayEndpoint::Chat | GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
             "model": model, "stream": stream, "max_tokens": 100,
             "messages": [{"role": "user", "content": "hello there my old friend, how do you do today"}],
         }),
     }
 }
 
-const FACES: [Face; 3] = [Face::Chat, Face::Responses, Face::Messages];
+const FACES: [GatewayEndpoint; 3] =
+    [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages];
 
 #[tokio::test(start_paused = true)]
 async fn passing_trouble_is_waited_out_and_lasting_trouble_is_told() {

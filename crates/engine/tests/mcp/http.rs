@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_engine::mcp::{Connected, How, Server, Surroundings};
-use foxwedge_tools::{Output, Stage, Stop};
+use foxwedge_engine::mcp::{McpConnection, McpEnvironment, McpServer, McpTransport};
+use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -66,13 +66,13 @@ impl Far {
         Far { url, heard, task }
     }
 
-    fn server(&self) -> Server {
+    fn server(&self) -> McpServer {
         let headers = vec![("Authorization".to_owned(), "Bearer canary-canary".to_owned())];
-        Server::new("far", How::Http { url: self.url.clone(), headers })
+        McpServer::new("far", McpTransport::Http { url: self.url.clone(), headers })
     }
 
-    async fn connected(&self) -> Connected {
-        connected_to(&self.server(), &Surroundings::default()).await.unwrap()
+    async fn connected(&self) -> McpConnection {
+        connected_to(&self.server(), &McpEnvironment::default()).await.unwrap()
     }
 
     fn methods(&self) -> Vec<String> {
@@ -298,11 +298,12 @@ async fn a_lost_session_is_begun_again_without_a_word() {
 async fn progress_and_news_come_over_streams() {
     let far = Far::start(Habit::Events).await;
     let connected = far.connected().await;
-    let output = Output::new(1_000);
+    let output = OutputCapture::new(1_000);
     let answer =
-        call_with(&tool(&connected, "steps"), json!({}), Stop::never(), output.clone()).await;
+        call_with(&tool(&connected, "steps"), json!({}), StopReceiver::never(), output.clone())
+            .await;
     assert_eq!(told(&answer), "Done: all steps");
-    assert_eq!(output.captured().text, "1\n2\n3\n");
+    assert_eq!(output.capture().text, "1\n2\n3\n");
     for _ in 0..500 {
         if far.heard.lock().unwrap().news.is_some() {
             break;
@@ -311,7 +312,7 @@ async fn progress_and_news_come_over_streams() {
     }
     call(&connected, "tell", json!({})).await;
     for _ in 0..500 {
-        if connected.is_changed() {
+        if connected.has_changed_tools() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -326,7 +327,7 @@ async fn a_call_over_http_is_stopped_at_the_server() {
         let connected = far.connected().await;
         let (slow, interrupt, output) = begin(&connected, "slow", json!({}));
         heard(&output, "3").await;
-        interrupt.raise(Stage::Asked);
+        interrupt.raise(StopLevel::Graceful);
         assert_eq!(told(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
         for _ in 0..500 {
             if far.methods().iter().any(|method| method == "notifications/cancelled") {
@@ -385,7 +386,7 @@ async fn a_server_that_cannot_be_used_is_told_in_words() {
     ];
     for (reply, expected) in table {
         let far = Far::start(Habit::Instead(reply)).await;
-        let error = connected_to(&far.server(), &Surroundings::default())
+        let error = connected_to(&far.server(), &McpEnvironment::default())
             .await
             .expect_err(reply)
             .to_string();
@@ -397,14 +398,14 @@ async fn a_server_that_cannot_be_used_is_told_in_words() {
 #[tokio::test]
 async fn a_server_of_the_old_kind_is_known_by_its_stream() {
     let far = Far::start(Habit::Old).await;
-    let connected = connected_to(&far.server(), &Surroundings::default()).await;
+    let connected = connected_to(&far.server(), &McpEnvironment::default()).await;
     let error = connected.expect_err("the old transport").to_string();
     assert!(error.contains("the old transport (HTTP+SSE)"), "{error}");
     assert!(error.contains("`/mcp`"), "{error}");
     // Whoever has nothing there at all is something else.
     let nothing = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno";
     let far = Far::start(Habit::Instead(nothing)).await;
-    let connected = connected_to(&far.server(), &Surroundings::default()).await;
+    let connected = connected_to(&far.server(), &McpEnvironment::default()).await;
     let error = connected.expect_err("nothing there").to_string();
     assert!(error.contains("HTTP 404") && !error.contains("SSE"), "{error}");
 }
@@ -413,8 +414,9 @@ async fn a_server_of_the_old_kind_is_known_by_its_stream() {
 async fn a_server_that_nobody_is_or_that_never_replies_is_told_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let server = Server::new("far", How::Http { url, headers: Vec::new() });
-    let around = Surroundings { start: Duration::from_secs(1), ..Surroundings::default() };
+    let server = McpServer::new("far", McpTransport::Http { url, headers: Vec::new() });
+    let around =
+        McpEnvironment { start_timeout: Duration::from_secs(1), ..McpEnvironment::default() };
     let error = connected_to(&server, &around).await.expect_err("it says nothing").to_string();
     assert_eq!(error, "MCP server `far` did not get ready within 1 s");
     drop(listener);

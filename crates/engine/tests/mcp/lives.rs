@@ -1,12 +1,12 @@
 //! Death and new lives: nothing is left behind, and whoever died begins again.
 
-use foxwedge_engine::mcp::Connected;
+use foxwedge_engine::mcp::McpConnection;
 use serde_json::json;
 
 use crate::support::{begin, call, connected, dies, heard, lives, told, tool};
 
 /// The numbers of the server and of a process that it started.
-async fn numbers(fake: &Connected) -> Vec<String> {
+async fn numbers(fake: &McpConnection) -> Vec<String> {
     let answer = told(&call(fake, "child", json!({})).await);
     answer.strip_prefix("Done: ").unwrap().split(' ').map(str::to_owned).collect()
 }
@@ -23,7 +23,7 @@ async fn a_server_that_dies_fails_its_calls_and_begins_again() {
     assert_eq!(told(&call(&fake, "die", json!({})).await), expected);
     assert_eq!(told(&slow.await.unwrap()), expected);
     assert_eq!(told(&call(&fake, "echo", json!({"n": 1})).await), r#"Done: {"n":1}"#);
-    assert!(fake.is_changed(), "its tools may be others now");
+    assert!(fake.has_changed_tools(), "its tools may be others now");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +55,8 @@ async fn a_server_that_cannot_begin_again_is_told_every_time() {
     let folder = std::env::temp_dir().join(format!("foxwedge-mcp-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut server = crate::support::server("");
-    let foxwedge_engine::mcp::How::Stdio { folder: works, .. } = &mut server.how else {
+    let foxwedge_engine::mcp::McpTransport::Stdio { folder: works, .. } = &mut server.transport
+    else {
         unreachable!("a process");
     };
     *works = Some(folder.clone());
@@ -78,8 +79,8 @@ async fn closing_ends_everything() {
     for number in &numbers {
         dies(number).await;
     }
-    let stop = foxwedge_tools::Stop::never();
-    let output = foxwedge_tools::Output::new(10);
+    let stop = foxwedge_tools::StopReceiver::never();
+    let output = foxwedge_tools::OutputCapture::new(10);
     let answer = crate::support::call_with(&echo, json!({}), stop, output).await;
     assert_eq!(told(&answer), "Failed: MCP server `fake` was closed");
 }
@@ -118,12 +119,12 @@ fn dropping_kills_everything_without_a_runtime() {
 async fn a_new_list_of_tools_is_noticed() {
     let fake = connected("").await;
     let before = fake.tools().len();
-    assert!(!fake.is_changed());
+    assert!(!fake.has_changed_tools());
     call(&fake, "grow", json!({})).await;
-    assert!(fake.is_changed());
+    assert!(fake.has_changed_tools());
     assert_eq!(fake.tools().len(), before, "nothing changes by itself");
     fake.refresh().await.unwrap();
-    assert!(!fake.is_changed());
+    assert!(!fake.has_changed_tools());
     assert_eq!(fake.tools().len(), before + 1);
-    assert_eq!(tool(&fake, "new0").about().name, "mcp__fake__new0");
+    assert_eq!(tool(&fake, "new0").spec().name, "mcp__fake__new0");
 }

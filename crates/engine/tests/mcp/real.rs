@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_engine::mcp::{Connected, How, Server, Surroundings};
-use foxwedge_tools::{Content, Effect, Output, Stage, Stop};
+use foxwedge_engine::mcp::{McpConnection, McpEnvironment, McpServer, McpTransport};
+use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver, ToolEffect, ToolResultContent};
 use serde_json::{Value, json};
 
 use crate::support::{begin, call, call_with, connected_to, dies, heard, told, tool};
@@ -45,26 +45,26 @@ impl Drop for Folder {
     }
 }
 
-async fn started(name: &str, arguments: &[&str], around: &Surroundings) -> Connected {
+async fn started(name: &str, arguments: &[&str], around: &McpEnvironment) -> McpConnection {
     let mut command = vec!["node".to_owned(), script(name)];
     command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
-    let how = How::Stdio { command, env: Vec::new(), folder: None };
-    connected_to(&Server::new("real", how), around).await.unwrap()
+    let how = McpTransport::Stdio { command, env: Vec::new(), folder: None };
+    connected_to(&McpServer::new("real", how), around).await.unwrap()
 }
 
-async fn everything() -> Connected {
-    started(EVERYTHING, &["stdio"], &Surroundings::default()).await
+async fn everything() -> McpConnection {
+    started(EVERYTHING, &["stdio"], &McpEnvironment::default()).await
 }
 
 #[tokio::test]
 async fn files_are_read_and_written() {
     let folder = Folder::new();
     let root = folder.0.to_string_lossy().into_owned();
-    let files = started(FILESYSTEM, &[&root], &Surroundings::default()).await;
+    let files = started(FILESYSTEM, &[&root], &McpEnvironment::default()).await;
     assert_eq!(files.notes(), [""; 0]);
     assert!(files.tools().len() >= 10, "{}", files.tools().len());
-    assert_eq!(tool(&files, "read_text_file").about().effect, Effect::Reads);
-    assert_eq!(tool(&files, "write_file").about().effect, Effect::Writes);
+    assert_eq!(tool(&files, "read_text_file").spec().effect, ToolEffect::Reads);
+    assert_eq!(tool(&files, "write_file").spec().effect, ToolEffect::Writes);
     let path = folder.0.join("a.txt");
     let text = "one\ntwo é\n";
     let written = call(&files, "write_file", json!({"path": path, "content": text})).await;
@@ -82,7 +82,7 @@ async fn files_are_read_and_written() {
 #[tokio::test]
 async fn our_folder_is_told_to_a_server_that_asks() {
     let folder = Folder::new();
-    let around = Surroundings { root: Some(folder.0.clone()), ..Surroundings::default() };
+    let around = McpEnvironment { root: Some(folder.0.clone()), ..McpEnvironment::default() };
     let files = started(FILESYSTEM, &[], &around).await;
     // It asks for the folder after it began, so the first answers may come before.
     for _ in 0..500 {
@@ -96,7 +96,7 @@ async fn our_folder_is_told_to_a_server_that_asks() {
 }
 
 /// What both ways to reach it have to do.
-async fn everything_works(real: &Connected) {
+async fn everything_works(real: &McpConnection) {
     let echo = call(real, "echo", json!({"message": "a é"})).await;
     assert_eq!(told(&echo), "Done: Echo: a é");
     let sums: Vec<_> = (0..10).map(|n| begin(real, "get-sum", json!({"a": n, "b": 1})).0).collect();
@@ -106,22 +106,24 @@ async fn everything_works(real: &Connected) {
     }
     let wrong = told(&call(real, "get-sum", json!({"a": "x"})).await);
     assert!(wrong.starts_with("Failed: "), "{wrong}");
-    let Content::Blocks(blocks) = call(real, "get-tiny-image", json!({})).await.content else {
+    let ToolResultContent::Blocks(blocks) = call(real, "get-tiny-image", json!({})).await.content
+    else {
         panic!("no picture");
     };
     assert!(blocks.iter().any(|block| block["type"] == "image"), "{blocks:?}");
     let weather = told(&call(real, "get-structured-content", json!({"location": "Chicago"})).await);
     let weather: Value = serde_json::from_str(weather.strip_prefix("Done: ").unwrap()).unwrap();
     assert!(weather.get("temperature").is_some(), "{weather}");
-    let output = Output::new(1_000);
+    let output = OutputCapture::new(1_000);
     let steps = json!({"duration": 0.2, "steps": 2});
-    let answer = call_with(&tool(real, LONG_RUNNING), steps, Stop::never(), output.clone()).await;
+    let answer =
+        call_with(&tool(real, LONG_RUNNING), steps, StopReceiver::never(), output.clone()).await;
     assert!(told(&answer).starts_with("Done: Long running operation completed"));
-    assert_eq!(output.captured().text, "1/2\n2/2\n");
+    assert_eq!(output.capture().text, "1/2\n2/2\n");
     let (slow, interrupt, output) =
         begin(real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
     heard(&output, "1/6000").await;
-    interrupt.raise(Stage::Asked);
+    interrupt.raise(StopLevel::Graceful);
     assert_eq!(told(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
     let echo = call(real, "echo", json!({"message": "b"})).await;
     assert_eq!(told(&echo), "Done: Echo: b");
@@ -142,8 +144,9 @@ async fn a_killed_server_begins_again() {
     let script =
         format!("echo $$ >> '{}'; exec node '{}' stdio", number.display(), script(EVERYTHING));
     let command = ["sh", "-c", &script].map(str::to_owned).to_vec();
-    let how = How::Stdio { command, env: Vec::new(), folder: None };
-    let real = connected_to(&Server::new("real", how), &Surroundings::default()).await.unwrap();
+    let how = McpTransport::Stdio { command, env: Vec::new(), folder: None };
+    let real =
+        connected_to(&McpServer::new("real", how), &McpEnvironment::default()).await.unwrap();
     let (slow, _interrupt, output) =
         begin(&real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
     heard(&output, "1/6000").await;
@@ -192,8 +195,8 @@ async fn everything_works_over_http_also_after_a_death() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let far = Far::start(port).await;
     let url = format!("http://127.0.0.1:{port}/mcp");
-    let server = Server::new("real", How::Http { url, headers: Vec::new() });
-    let real = connected_to(&server, &Surroundings::default()).await.unwrap();
+    let server = McpServer::new("real", McpTransport::Http { url, headers: Vec::new() });
+    let real = connected_to(&server, &McpEnvironment::default()).await.unwrap();
     everything_works(&real).await;
     drop(far);
     let gone = told(&call(&real, "echo", json!({"message": "c"})).await);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use foxwedge_engine::mcp::{How, McpError, Server, Surroundings};
-use foxwedge_tools::{Content, Output, Stage};
+use foxwedge_engine::mcp::{McpEnvironment, McpError, McpServer, McpTransport};
+use foxwedge_tools::{OutputCapture, StopLevel, ToolResultContent};
 use serde_json::json;
 
 use crate::support::{begin, call, connected, connected_to, server, told, tool};
 
-fn within(seconds: u64) -> Surroundings {
-    Surroundings { start: Duration::from_secs(seconds), ..Surroundings::default() }
+fn within(seconds: u64) -> McpEnvironment {
+    McpEnvironment { start_timeout: Duration::from_secs(seconds), ..McpEnvironment::default() }
 }
 
 #[tokio::test]
@@ -44,10 +44,13 @@ async fn a_server_that_cannot_begin_is_told_in_words() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_told() {
-    let how =
-        How::Stdio { command: vec!["/nowhere/server".to_owned()], env: Vec::new(), folder: None };
+    let how = McpTransport::Stdio {
+        command: vec!["/nowhere/server".to_owned()],
+        env: Vec::new(),
+        folder: None,
+    };
     let error =
-        connected_to(&Server::new("gone", how), &within(60)).await.expect_err("it is not there");
+        connected_to(&McpServer::new("gone", how), &within(60)).await.expect_err("it is not there");
     assert!(matches!(error, McpError::Start { .. }), "{error}");
     assert!(error.to_string().contains("`/nowhere/server`"), "{error}");
 }
@@ -102,9 +105,10 @@ async fn answers_that_cannot_be_read_fail_and_the_server_stays() {
 
 #[tokio::test]
 async fn a_long_answer_is_cut() {
-    let around = Surroundings { most: 1_000, ..Surroundings::default() };
+    let around = McpEnvironment { max_result_text: 1_000, ..McpEnvironment::default() };
     let fake = connected_to(&server(""), &around).await.unwrap();
-    let Content::Text(text) = call(&fake, "huge", json!({"size": 1 << 20})).await.content else {
+    let ToolResultContent::Text(text) = call(&fake, "huge", json!({"size": 1 << 20})).await.content
+    else {
         panic!("no text");
     };
     assert!(text.contains("[… 1047576 bytes left out …]") && text.len() < 1_100, "{text}");
@@ -116,7 +120,7 @@ async fn an_answer_for_somebody_else_is_none() {
     let (wrong, interrupt, _) = begin(&fake, "wrong", json!({}));
     assert_eq!(told(&call(&fake, "echo", json!({})).await), "Done: {}");
     assert!(!wrong.is_finished());
-    interrupt.raise(Stage::Asked);
+    interrupt.raise(StopLevel::Graceful);
     assert_eq!(told(&wrong.await.unwrap()), "Stopped: it was stopped before it answered");
 }
 
@@ -129,8 +133,8 @@ async fn a_server_that_does_not_read_is_ended_before_memory_is() {
         .map(|_| {
             let (echo, input) = (echo.clone(), json!({ "text": text }));
             tokio::spawn(async move {
-                let stop = foxwedge_tools::Stop::never();
-                crate::support::call_with(&echo, input, stop, Output::new(10)).await
+                let stop = foxwedge_tools::StopReceiver::never();
+                crate::support::call_with(&echo, input, stop, OutputCapture::new(10)).await
             })
         })
         .collect();

@@ -2,8 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_engine::mcp::{self, Connected, How, McpError, Server, Surroundings};
-use foxwedge_tools::{Answer, Content, Interrupt, Output, Stop, Tool, Work};
+use foxwedge_engine::mcp::{
+    self, McpConnection, McpEnvironment, McpError, McpServer, McpTransport,
+};
+use foxwedge_tools::{
+    OutputCapture, StopReceiver, StopSender, Tool, ToolCallResult, ToolInvocation,
+    ToolResultContent,
+};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -11,73 +16,76 @@ use tokio::time::timeout;
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A process of this very test, which is a server with a habit.
-pub(crate) fn server(habit: &str) -> Server {
+pub(crate) fn server(habit: &str) -> McpServer {
     let here = std::env::current_exe().unwrap().to_string_lossy().into_owned();
     let command = [&here, "fake::serve", "--exact", "--nocapture"].map(str::to_owned).to_vec();
     let env = vec![
         (crate::fake::HABIT.to_owned(), habit.to_owned()),
         ("CANARY_KEY".to_owned(), "canary-canary".to_owned()),
     ];
-    Server::new("fake", How::Stdio { command, env, folder: None })
+    McpServer::new("fake", McpTransport::Stdio { command, env, folder: None })
 }
 
-pub(crate) async fn connected(habit: &str) -> Connected {
-    connected_to(&server(habit), &Surroundings::default()).await.unwrap()
+pub(crate) async fn connected(habit: &str) -> McpConnection {
+    connected_to(&server(habit), &McpEnvironment::default()).await.unwrap()
 }
 
 pub(crate) async fn connected_to(
-    server: &Server,
-    around: &Surroundings,
-) -> Result<Connected, McpError> {
+    server: &McpServer,
+    around: &McpEnvironment,
+) -> Result<McpConnection, McpError> {
     timeout(LONG, mcp::connect(server, around)).await.expect("it hangs")
 }
 
 /// A tool by the name that the server gave it.
-pub(crate) fn tool(connected: &Connected, name: &str) -> Arc<dyn Tool> {
+pub(crate) fn tool(connected: &McpConnection, name: &str) -> Arc<dyn Tool> {
     let full = format!("mcp__{}__{name}", connected.name());
-    let found = connected.tools().into_iter().find(|tool| tool.about().name == full);
+    let found = connected.tools().into_iter().find(|tool| tool.spec().name == full);
     found.unwrap_or_else(|| panic!("no tool {full}"))
 }
 
-pub(crate) async fn call(connected: &Connected, name: &str, input: Value) -> Answer {
-    call_with(&tool(connected, name), input, Stop::never(), Output::new(10_000)).await
+pub(crate) async fn call(connected: &McpConnection, name: &str, input: Value) -> ToolCallResult {
+    call_with(&tool(connected, name), input, StopReceiver::never(), OutputCapture::new(10_000))
+        .await
 }
 
 pub(crate) async fn call_with(
     tool: &Arc<dyn Tool>,
     input: Value,
-    stop: Stop,
-    output: Output,
-) -> Answer {
-    let work = Work { call: "call", input: &input, stop, output };
+    stop: StopReceiver,
+    output: OutputCapture,
+) -> ToolCallResult {
+    let work = ToolInvocation { call_id: "call", input: &input, stop, output };
     timeout(LONG, tool.run(work)).await.expect("it hangs")
 }
 
 /// A call in a task of its own, with what stops it and what it says.
 pub(crate) fn begin(
-    connected: &Connected,
+    connected: &McpConnection,
     name: &str,
     input: Value,
-) -> (tokio::task::JoinHandle<Answer>, Interrupt, Output) {
-    let (interrupt, output) = (Interrupt::new(), Output::new(10_000));
-    let (tool, stop, said) = (tool(connected, name), interrupt.stop(), output.clone());
+) -> (tokio::task::JoinHandle<ToolCallResult>, StopSender, OutputCapture) {
+    let (interrupt, output) = (StopSender::new(), OutputCapture::new(10_000));
+    let (tool, stop, said) = (tool(connected, name), interrupt.receiver(), output.clone());
     let running = tokio::spawn(async move { call_with(&tool, input, stop, said).await });
     (running, interrupt, output)
 }
 
 /// How it went, and the text.
-pub(crate) fn told(answer: &Answer) -> String {
+pub(crate) fn told(answer: &ToolCallResult) -> String {
     match &answer.content {
-        Content::Text(text) => format!("{:?}: {text}", answer.how),
-        Content::Blocks(blocks) => format!("{:?}: {}", answer.how, Value::Array(blocks.clone())),
+        ToolResultContent::Text(text) => format!("{:?}: {text}", answer.completion),
+        ToolResultContent::Blocks(blocks) => {
+            format!("{:?}: {}", answer.completion, Value::Array(blocks.clone()))
+        }
     }
 }
 
 /// Waits until something was said that holds a text.
-pub(crate) async fn heard(output: &Output, text: &str) {
+pub(crate) async fn heard(output: &OutputCapture, text: &str) {
     let hearing = async {
-        while !output.captured().text.contains(text) {
-            output.news().await;
+        while !output.capture().text.contains(text) {
+            output.wait_for_output().await;
         }
     };
     timeout(LONG, hearing).await.unwrap_or_else(|_| panic!("nobody says {text}"));

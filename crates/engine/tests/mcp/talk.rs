@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use foxwedge_engine::mcp::Surroundings;
-use foxwedge_tools::{Effect, Interrupt, Output, Stage, Stop};
+use foxwedge_engine::mcp::McpEnvironment;
+use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver, StopSender, ToolEffect};
 use serde_json::{Value, json};
 
 use crate::support::{begin, call, call_with, connected, connected_to, heard, server, told, tool};
@@ -14,9 +14,9 @@ async fn tools_are_listed_and_called() {
     assert_eq!(fake.tools().len(), crate::fake::tools().len());
     assert_eq!(fake.notes(), [""; 0]);
     let echo = tool(&fake, "echo");
-    let about = echo.about();
-    assert_eq!((about.description.as_ref(), about.effect), ("does echo", Effect::Reads));
-    assert_eq!(tool(&fake, "fail").about().effect, Effect::Writes);
+    let about = echo.spec();
+    assert_eq!((about.description.as_ref(), about.effect), ("does echo", ToolEffect::Reads));
+    assert_eq!(tool(&fake, "fail").spec().effect, ToolEffect::Writes);
     let odd =
         json!({"text": "a\nb\u{1}é", "more": [1, {"x": null}], "big": 12345678901234567890_u64});
     let table = [
@@ -45,20 +45,21 @@ async fn tools_are_listed_and_called() {
 #[tokio::test]
 async fn a_hint_of_a_server_that_is_not_trusted_is_none() {
     let mut server = server("");
-    server.trust_reading = false;
+    server.trust_read_only = false;
     server.allow = Some(vec!["echo".to_owned()]);
-    let fake = connected_to(&server, &Surroundings::default()).await.unwrap();
+    let fake = connected_to(&server, &McpEnvironment::default()).await.unwrap();
     assert_eq!(fake.tools().len(), 1);
-    assert_eq!(tool(&fake, "echo").about().effect, Effect::Writes);
+    assert_eq!(tool(&fake, "echo").spec().effect, ToolEffect::Writes);
 }
 
 #[tokio::test]
 async fn progress_is_told_in_its_order() {
     let fake = connected("").await;
-    let output = Output::new(10_000);
-    let answer = call_with(&tool(&fake, "steps"), json!({}), Stop::never(), output.clone()).await;
+    let output = OutputCapture::new(10_000);
+    let answer =
+        call_with(&tool(&fake, "steps"), json!({}), StopReceiver::never(), output.clone()).await;
     assert_eq!(told(&answer), "Done: all steps");
-    assert_eq!(output.captured().text, "1/3 step\n2/3 step\n3/3 step\n");
+    assert_eq!(output.capture().text, "1/3 step\n2/3 step\n3/3 step\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,12 +71,12 @@ async fn many_calls_run_beside_each_other() {
     for (n, call) in calls.into_iter().enumerate() {
         assert_eq!(told(&call.await.unwrap()), format!(r#"Done: {{"n":{n}}}"#));
     }
-    interrupt.raise(Stage::Asked);
+    interrupt.raise(StopLevel::Graceful);
     assert_eq!(told(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
 }
 
 /// What the server heard about calls that nobody waits for.
-async fn stopped(fake: &foxwedge_engine::mcp::Connected) -> Vec<Value> {
+async fn stopped(fake: &foxwedge_engine::mcp::McpConnection) -> Vec<Value> {
     for _ in 0..500 {
         let answer = told(&call(fake, "stopped", json!({})).await);
         let all: Vec<Value> = serde_json::from_str(answer.strip_prefix("Done: ").unwrap()).unwrap();
@@ -92,7 +93,7 @@ async fn a_call_that_is_stopped_is_stopped_at_the_server() {
     let fake = connected("").await;
     let (slow, interrupt, output) = begin(&fake, "slow", json!({}));
     heard(&output, "begun").await;
-    interrupt.raise(Stage::Asked);
+    interrupt.raise(StopLevel::Graceful);
     assert_eq!(told(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
     assert_eq!(stopped(&fake).await[0]["reason"], "it was asked to stop");
 }
@@ -102,7 +103,7 @@ async fn what_a_stopped_call_answers_all_the_same_counts() {
     let fake = connected("").await;
     let (late, interrupt, output) = begin(&fake, "late", json!({}));
     heard(&output, "begun").await;
-    interrupt.raise(Stage::Asked);
+    interrupt.raise(StopLevel::Graceful);
     assert_eq!(told(&late.await.unwrap()), "Done: finished all the same");
 }
 
@@ -119,9 +120,11 @@ async fn a_call_that_is_dropped_is_stopped_at_the_server() {
 #[tokio::test]
 async fn a_call_that_is_stopped_before_it_begins_never_does() {
     let fake = connected("").await;
-    let interrupt = Interrupt::new();
-    interrupt.raise(Stage::Forced);
-    let answer = call_with(&tool(&fake, "die"), json!({}), interrupt.stop(), Output::new(10)).await;
+    let interrupt = StopSender::new();
+    interrupt.raise(StopLevel::Kill);
+    let answer =
+        call_with(&tool(&fake, "die"), json!({}), interrupt.receiver(), OutputCapture::new(10))
+            .await;
     assert_eq!(told(&answer), "Stopped: it was stopped before it began");
     assert_eq!(told(&call(&fake, "echo", json!({})).await), "Done: {}");
 }
@@ -129,7 +132,7 @@ async fn a_call_that_is_stopped_before_it_begins_never_does() {
 #[tokio::test]
 async fn questions_of_the_server_are_answered_politely() {
     let root = std::env::temp_dir().join("a b");
-    let around = Surroundings { root: Some(root.clone()), ..Surroundings::default() };
+    let around = McpEnvironment { root: Some(root.clone()), ..McpEnvironment::default() };
     let fake = connected_to(&server(""), &around).await.unwrap();
     let answer = told(&call(&fake, "ask", json!({})).await);
     let uri = format!("file://{}", root.display()).replace(' ', "%20");

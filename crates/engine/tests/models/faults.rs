@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use foxwedge_core::Wire;
-use foxwedge_engine::model::{Endpoint, Model as _, Piece, StopKind};
+use foxwedge_core::Format;
+use foxwedge_engine::model::{ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason};
 use tokio::time::timeout;
 
 use crate::stand::{Talk, hear, said};
 
-const WIRES: [Wire; 4] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini];
+const WIRES: [Format; 4] =
+    [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini];
 
-fn talk(wire: Wire, model: &str, prompt: &str) -> Talk {
-    let mut talk = Talk::with(Endpoint::scripted_as(wire, model));
+fn talk(wire: Format, model: &str, prompt: &str) -> Talk {
+    let mut talk = Talk::with(ModelEndpoint::scripted_in(wire, model));
     talk.user(prompt);
     talk
 }
@@ -31,7 +32,7 @@ async fn what_was_said_before_a_cut_can_go_back() {
                 break;
             }
             let error = heard.error.clone().expect("an error");
-            assert_eq!((error.code, error.passing), ("cut", true), "{wire:?} {events} {error}");
+            assert_eq!((error.code, error.retryable), ("cut", true), "{wire:?} {events} {error}");
             assert!(error.message.contains("broke off"), "{error}");
             // Calls that were told are in the message, and no other.
             let message = heard.message.as_deref();
@@ -42,12 +43,12 @@ async fn what_was_said_before_a_cut_can_go_back() {
                 talk.answer(&heard.calls());
             }
             talk.user("go on");
-            talk.model = Endpoint::scripted_as(wire, "scripted");
+            talk.model = ModelEndpoint::scripted_in(wire, "scripted");
             let heard = talk.turn().await;
             assert_eq!(heard.error, None, "{wire:?} {events}: {}", talk.composed().body);
             assert!(!heard.is_mended(), "{wire:?} {events}: {}", talk.composed().body);
         }
-        assert!(kept > 0 || wire == Wire::OpenaiChat, "{wire:?}: no call was ever kept");
+        assert!(kept > 0 || wire == Format::OpenaiChat, "{wire:?}: no call was ever kept");
     }
 }
 
@@ -60,7 +61,7 @@ async fn a_wait_that_is_dropped_loses_nothing() {
         let mut pieces = Vec::new();
         let mut dropped = 0;
         loop {
-            match timeout(Duration::from_millis(20), speech.next()).await {
+            match timeout(Duration::from_millis(20), speech.next_delta()).await {
                 Err(_) => dropped += 1,
                 Ok(Ok(Some(piece))) => pieces.push(piece),
                 Ok(Ok(None)) => break,
@@ -69,7 +70,7 @@ async fn a_wait_that_is_dropped_loses_nothing() {
         }
         assert!(dropped > 5, "{wire:?} {dropped}");
         assert_eq!(pieces, whole.pieces, "{wire:?}");
-        assert_eq!(speech.message(), whole.message, "{wire:?}");
+        assert_eq!(speech.take_message(), whole.message, "{wire:?}");
     }
 }
 
@@ -79,12 +80,12 @@ async fn a_model_that_hangs_can_be_left() {
         let talk = talk(wire, "scripted?hang=6", "tell me something nice today");
         let mut speech = talk.ask();
         let mut told = String::new();
-        while let Ok(next) = timeout(Duration::from_secs(5), speech.next()).await {
-            if let Piece::Text(words) = next.expect("a piece").expect("more") {
+        while let Ok(next) = timeout(Duration::from_secs(5), speech.next_delta()).await {
+            if let ReplyDelta::Text(words) = next.expect("a piece").expect("more") {
                 told.push_str(&words);
             }
         }
-        let message = speech.message();
+        let message = speech.take_message();
         let text = message.map(|message| said(&message, wire).0).unwrap_or_default();
         assert_eq!(text, told, "{wire:?}");
         // Whoever stays is told that nothing comes.
@@ -102,13 +103,13 @@ async fn passing_trouble_is_waited_out_and_told() {
         assert_eq!((heard.waits(), heard.error.clone()), (2, None), "{wire:?}");
         assert!(heard.text().contains("hello"), "{wire:?}");
         for piece in &heard.pieces[..2] {
-            let Piece::Waiting { pause, why } = piece else { panic!("{piece:?}") };
+            let ReplyDelta::Retrying { pause, why } = piece else { panic!("{piece:?}") };
             assert!(*pause >= Duration::from_secs(2) && why.contains("429"), "{pause:?} {why}");
         }
         let heard = talk(wire, "scripted?status=429&retry-after=1", "hello").turn().await;
         assert_eq!((heard.waits(), heard.code()), (2, "refused"), "{wire:?}");
         let error = heard.error.expect("an error");
-        assert!(error.passing && error.message.contains("429"), "{error}");
+        assert!(error.retryable && error.message.contains("429"), "{error}");
         assert_eq!(heard.message, None);
         // Nobody waits for hours.
         let heard = talk(wire, "scripted?status=503&retry-after=7200", "hello").turn().await;
@@ -138,28 +139,31 @@ async fn what_is_no_reply_is_an_error_that_says_so() {
             assert!(error.message.len() < 3_000);
         }
         let heard = talk(wire, "scripted?refuse", "hello").turn().await;
-        let refused = heard.stop() == Some(StopKind::Refused) || !heard.text().is_empty();
+        let refused = heard.stop() == Some(ReplyStopReason::Refused) || !heard.text().is_empty();
         assert!(heard.error.is_none() && refused, "{wire:?} {heard:?}");
     }
 }
 
 #[tokio::test]
 async fn a_request_in_another_format_is_not_sent() {
-    let talk = talk(Wire::OpenaiChat, "scripted", "hello");
-    let other = Endpoint::scripted_as(Wire::Gemini, "scripted");
-    let heard = hear(&mut *other.ask(talk.sealed())).await;
+    let talk = talk(Format::OpenaiChat, "scripted", "hello");
+    let other = ModelEndpoint::scripted_in(Format::Gemini, "scripted");
+    let heard = hear(&mut *other.send(talk.sealed())).await;
     assert_eq!((heard.code(), heard.message.clone()), ("refused", None));
 }
 
 #[tokio::test]
 async fn a_reply_in_one_piece_is_read_the_same() {
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic] {
+    for wire in [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic] {
         let talk = talk(wire, "scripted", CALLS);
         let pieces = hear(&mut *talk.ask()).await;
         let body = talk.composed().body.replacen('{', "{\"stream\":false,", 1);
-        let sealed =
-            foxwedge_engine::model::Sealed::seal(body.into(), wire, &talk.model.question());
-        let whole = hear(&mut *talk.model.ask(sealed.expect("sound"))).await;
+        let sealed = foxwedge_engine::model::ValidRequest::validate(
+            body.into(),
+            wire,
+            &talk.model.check_options(),
+        );
+        let whole = hear(&mut *talk.model.send(sealed.expect("sound"))).await;
         assert_eq!(whole.error, None);
         assert_eq!((whole.text(), whole.thought()), (pieces.text(), pieces.thought()), "{wire:?}");
         let shown = |heard: &crate::stand::Heard| -> Vec<_> {

@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    Secret,
-    config::{Addresses, Guard, Key, Reach, Route, Target, Upstream},
-    http::{Client, Settings},
-    model::{Called, Endpoint, EndpointError, Model as _, Piece, StopKind},
+    SecretText,
+    config::{
+        AddressPolicy, GuardConfig, ModelRoute, NetworkTarget, UpstreamConfig, UpstreamKey,
+        UpstreamTransport,
+    },
+    http::{HttpClient, HttpSettings},
+    model::{
+        ChatModel as _, ModelEndpoint, ModelEndpointError, ReplyDelta, ReplyStopReason,
+        ReplyToolCall,
+    },
 };
 use serde_json::{Value, json};
 
@@ -16,40 +22,40 @@ use crate::{
     stand::{Heard, Talk, assert_agrees, said},
 };
 
-fn openai(url: &str) -> Endpoint {
-    let key = Some(Secret::new("sk-canary"));
-    Endpoint::openai(&format!("{url}/v1"), key, "m").expect("an endpoint")
+fn openai(url: &str) -> ModelEndpoint {
+    let key = Some(SecretText::new("sk-canary"));
+    ModelEndpoint::openai(&format!("{url}/v1"), key, "m").expect("an endpoint")
 }
 
 /// An endpoint in a format that has an address of its own elsewhere.
-fn at(url: &str, wire: Wire) -> Endpoint {
+fn at(url: &str, wire: Format) -> ModelEndpoint {
     let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-    let target = Target {
+    let target = NetworkTarget {
         tls: false,
         host: "127.0.0.1".into(),
         port,
         prefix: "".into(),
-        addresses: Addresses::Private,
+        addresses: AddressPolicy::Private,
     };
-    let upstream = Upstream {
+    let upstream = UpstreamConfig {
         name: "here".into(),
-        reach: Reach::Network(target),
-        version: if wire == Wire::Gemini { "/v1beta".into() } else { "/v1".into() },
+        transport: UpstreamTransport::Network(target),
+        version: if wire == Format::Gemini { "/v1beta".into() } else { "/v1".into() },
         speaks: vec![wire],
         profile: None,
-        key: Key::Ours(Secret::new("sk-canary")),
+        key: UpstreamKey::Configured(SecretText::new("sk-canary")),
         headers: Vec::new(),
         tries: 3,
     };
-    let route = Route {
+    let route = ModelRoute {
         model: "any*".into(),
         upstream: Arc::new(upstream),
         rename: Some("m".into()),
-        guard: Guard::default(),
+        guard: GuardConfig::default(),
         window: Some(7),
     };
-    let client = Client::new(Settings::default());
-    Endpoint::of_route(client, Arc::new(route), "any-1").expect("an endpoint")
+    let client = HttpClient::new(HttpSettings::default());
+    ModelEndpoint::from_route(client, Arc::new(route), "any-1").expect("an endpoint")
 }
 
 fn chunk(delta: Value, finish: Option<&str>) -> Value {
@@ -62,7 +68,7 @@ fn call(index: usize, id: &str, arguments: &str) -> Value {
         "function": {"name": "look", "arguments": arguments}}]})
 }
 
-fn talk(model: Endpoint) -> Talk {
+fn talk(model: ModelEndpoint) -> Talk {
     let mut talk = Talk::with(model);
     talk.user("hello");
     talk
@@ -75,9 +81,9 @@ async fn a_request_goes_where_it_should_with_its_key_and_its_session() {
     let heard = talk(openai(&url)).turn().await;
     assert_eq!((heard.text(), heard.error), ("hi".to_owned(), None));
     let gateway =
-        Endpoint::gateway(&url, Some(Secret::new("fwk-token")), "m").expect("an endpoint");
+        ModelEndpoint::gateway(&url, Some(SecretText::new("fwk-token")), "m").expect("an endpoint");
     let heard = talk(gateway.with_session("chat-1").expect("a name")).turn().await;
-    assert_eq!(heard.stop(), Some(StopKind::Done));
+    assert_eq!(heard.stop(), Some(ReplyStopReason::Done));
     let requests = playing.await.expect("played");
     assert!(requests[0].starts_with("post /v1/chat/completions http/1.1"), "{}", requests[0]);
     assert!(requests[0].contains("authorization: bearer sk-canary"), "{}", requests[0]);
@@ -95,9 +101,9 @@ async fn other_formats_have_their_own_paths_and_keys() {
     let gemini = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "hi"}]},
         "finishReason": "STOP"}]});
     for (wire, reply, path, key) in [
-        (Wire::Anthropic, claude, "post /v1/messages ", "x-api-key: sk-canary"),
+        (Format::Anthropic, claude, "post /v1/messages ", "x-api-key: sk-canary"),
         (
-            Wire::Gemini,
+            Format::Gemini,
             gemini,
             "post /v1beta/models/m:streamgeneratecontent?alt=sse ",
             "x-goog-api-key: sk-canary",
@@ -125,14 +131,14 @@ async fn ids_that_are_missing_or_repeated_are_computed_and_the_same_everywhere()
         json!("[DONE]"),
     ];
     let (url, _) = serve(vec![Play::events(&events), Play::events(&events)]).await;
-    let mut all: Vec<Vec<Called>> = Vec::new();
+    let mut all: Vec<Vec<ReplyToolCall>> = Vec::new();
     for _ in 0..2 {
         let heard = talk(openai(&url)).turn().await;
         let calls = heard.calls();
         assert_eq!(calls.len(), 3, "{heard:?}");
         assert_eq!(calls[0].id, "call_1");
         assert!(calls[1].id != "call_1" && calls[1].id != calls[2].id && !calls[2].id.is_empty());
-        let (_, written) = said(&heard.message.expect("a message"), Wire::OpenaiChat);
+        let (_, written) = said(&heard.message.expect("a message"), Format::OpenaiChat);
         let expected: Vec<String> = calls
             .iter()
             .map(|call| format!("{} {} {}", call.id, call.name, call.arguments))
@@ -146,7 +152,7 @@ async fn ids_that_are_missing_or_repeated_are_computed_and_the_same_everywhere()
     let reply = json!({"candidates": [{"content": {"role": "model", "parts": [call, call]},
         "finishReason": "STOP"}]});
     let (url, _) = serve(vec![Play::events(&[reply])]).await;
-    let mut talk = talk(at(&url, Wire::Gemini));
+    let mut talk = talk(at(&url, Format::Gemini));
     let calls = talk.turn().await.calls();
     assert!(calls.len() == 2 && calls[0].id != calls[1].id && !calls[0].id.is_empty(), "{calls:?}");
     talk.answer(&calls);
@@ -174,9 +180,9 @@ async fn of_what_came_at_once_only_what_was_told_is_in_the_message() {
         let mut speech = talk(openai(&url)).ask();
         let mut heard = Heard::default();
         for _ in 0..taken {
-            heard.pieces.extend(speech.next().await.expect("a piece"));
+            heard.pieces.extend(speech.next_delta().await.expect("a piece"));
         }
-        assert_agrees(&heard, speech.message().as_deref(), Wire::OpenaiChat);
+        assert_agrees(&heard, speech.take_message().as_deref(), Format::OpenaiChat);
     }
 }
 
@@ -190,21 +196,21 @@ async fn a_call_that_the_limit_cut_off_is_told_as_it_is() {
     let (url, _) = serve(vec![Play::events(&events)]).await;
     let mut talk = talk(openai(&url));
     let heard = talk.turn().await;
-    assert_eq!((heard.error.clone(), heard.stop()), (None, Some(StopKind::Length)));
+    assert_eq!((heard.error.clone(), heard.stop()), (None, Some(ReplyStopReason::Length)));
     assert_eq!(heard.calls()[0].arguments, "{\"n\": [1, 2");
     talk.answer(&heard.calls());
     talk.sealed();
 }
 
 /// A history with a call whose id not everybody takes.
-fn with_a_call(model: Endpoint) -> Talk {
+fn with_a_call(model: ModelEndpoint) -> Talk {
     let mut talk = talk(model);
     let message = json!({"role": "assistant", "content": "",
         "tool_calls": [{"id": "call_1", "type": "function",
             "function": {"name": "look", "arguments": "{\"n\":1}"}}]});
-    talk.turns.push((Wire::OpenaiChat, message.to_string()));
+    talk.turns.push((Format::OpenaiChat, message.to_string()));
     let (id, name) = ("call_1".to_owned(), "look".to_owned());
-    talk.answer(&[Called { id, name, arguments: "{}".to_owned() }]);
+    talk.answer(&[ReplyToolCall { id, name, arguments: "{}".to_owned() }]);
     talk
 }
 
@@ -221,7 +227,7 @@ async fn a_refused_shape_is_repaired_once_and_never_sent_again_as_it_was() {
     let (url, playing) = serve(vec![refusal(), reply]).await;
     let heard = with_a_call(openai(&url)).turn().await;
     assert_eq!((heard.text(), heard.error.clone()), ("ok".to_owned(), None));
-    let Some(Piece::Mended(changes)) = heard.pieces.first() else { panic!("{heard:?}") };
+    let Some(ReplyDelta::Repaired(changes)) = heard.pieces.first() else { panic!("{heard:?}") };
     assert_eq!(changes.iter().map(|change| change.code).collect::<Vec<_>>(), [203]);
     let requests = playing.await.expect("played");
     assert_eq!(requests[0].matches("\"call_1\"").count(), 2, "{}", requests[0]);
@@ -253,10 +259,10 @@ async fn nobody_at_the_address_is_told_after_some_tries() {
     // A port that was free a moment ago.
     let (url, playing) = serve(Vec::new()).await;
     playing.await.expect("played");
-    let heard = talk(openai(&url).with_tries(2)).turn().await;
+    let heard = talk(openai(&url).with_attempts(2)).turn().await;
     assert_eq!((heard.waits(), heard.code()), (1, "upstream_unreachable"));
     let error = heard.error.expect("an error");
-    assert!(error.passing && error.message.contains("cannot be reached"), "{error}");
+    assert!(error.retryable && error.message.contains("cannot be reached"), "{error}");
 }
 
 #[tokio::test]
@@ -277,14 +283,14 @@ async fn a_failure_in_the_middle_keeps_what_was_said_and_one_at_the_beginning_is
         Play::events(&[start, open, text, failure]),
     ];
     let (url, _) = serve(plays).await;
-    let endpoint = at(&url, Wire::Anthropic);
+    let endpoint = at(&url, Format::Anthropic);
     let heard = talk(endpoint.clone()).turn().await;
     assert_eq!((heard.waits(), heard.text(), heard.error.clone()), (1, "hi".to_owned(), None));
     let mut talk = talk(endpoint);
     let heard = talk.turn().await;
     let error = heard.error.clone().expect("an error");
     assert!(error.code == "cut" && error.message.contains("Overloaded, sorry"), "{error}");
-    assert_eq!(said(&heard.message.expect("a message"), Wire::Anthropic).0, "Half a ");
+    assert_eq!(said(&heard.message.expect("a message"), Format::Anthropic).0, "Half a ");
 }
 
 #[tokio::test]
@@ -295,7 +301,7 @@ async fn a_broken_connection_is_a_cut_and_leaving_closes_it() {
     assert_eq!((heard.text(), heard.code()), ("Half".to_owned(), "cut"));
     let talk = talk(openai(&url));
     let mut speech = talk.ask();
-    assert_eq!(speech.next().await, Ok(Some(Piece::Text("Half".to_owned()))));
+    assert_eq!(speech.next_delta().await, Ok(Some(ReplyDelta::Text("Half".to_owned()))));
     drop(speech);
     assert_eq!(playing.await.expect("played").last().map(String::as_str), Some("closed"));
 }
@@ -310,22 +316,24 @@ async fn a_stream_that_says_it_is_none_is_read_all_the_same() {
 
 #[test]
 fn what_is_no_model_is_refused_with_a_reason() {
-    let bad = Endpoint::openai("ftp://a.example", None, "m").expect_err("no address");
-    assert!(matches!(bad, EndpointError::Address { .. }), "{bad}");
+    let bad = ModelEndpoint::openai("ftp://a.example", None, "m").expect_err("no address");
+    assert!(matches!(bad, ModelEndpointError::Address { .. }), "{bad}");
     for key in ["", "a\nb"] {
-        let bad = Endpoint::anthropic(Secret::new(key), "m").expect_err("no key");
-        assert_eq!(bad, EndpointError::Header("key"));
+        let bad = ModelEndpoint::anthropic(SecretText::new(key), "m").expect_err("no key");
+        assert_eq!(bad, ModelEndpointError::Header("key"));
     }
-    let bad = Endpoint::scripted("m").with_session("a\r\nb").expect_err("no name");
+    let bad = ModelEndpoint::scripted("m").with_session("a\r\nb").expect_err("no name");
     assert!(bad.to_string().contains("session"), "{bad}");
-    let bad = Endpoint::at(Wire::Bedrock, "http://127.0.0.1:9", None, "m").expect_err("no format");
-    assert!(matches!(bad, EndpointError::Address { .. }), "{bad}");
-    let gemini = Endpoint::at(Wire::Gemini, "http://127.0.0.1:9", None, "m").expect("an endpoint");
-    assert_eq!(gemini.about().wire, Wire::Gemini);
+    let bad = ModelEndpoint::at_address(Format::Bedrock, "http://127.0.0.1:9", None, "m")
+        .expect_err("no format");
+    assert!(matches!(bad, ModelEndpointError::Address { .. }), "{bad}");
+    let gemini = ModelEndpoint::at_address(Format::Gemini, "http://127.0.0.1:9", None, "m")
+        .expect("an endpoint");
+    assert_eq!(gemini.about().wire, Format::Gemini);
     for endpoint in [
-        Endpoint::anthropic(Secret::new("k"), "claude-opus-4-6"),
-        Endpoint::gemini(Secret::new("k"), "gemini-3-pro"),
-        Endpoint::deepseek(Secret::new("k"), "deepseek-chat"),
+        ModelEndpoint::anthropic(SecretText::new("k"), "claude-opus-4-6"),
+        ModelEndpoint::gemini(SecretText::new("k"), "gemini-3-pro"),
+        ModelEndpoint::deepseek(SecretText::new("k"), "deepseek-chat"),
     ] {
         let endpoint = endpoint.expect("an endpoint");
         assert!(endpoint.about().window.is_some(), "{endpoint:?}");

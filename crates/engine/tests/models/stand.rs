@@ -1,65 +1,67 @@
 //! A conversation with a model: what a loop does with one, without the loop.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_dialect::{
-    canon::{
-        Bit, History, Part, Request, Said, Setting, Settings, Speaker, Takes, Tool, decode_turn,
+    convert::{ConversionOptions, ConvertedRequest, compose},
+    model::{
+        ContentPart, FormatSetting, ModelHistory, ModelMessage, ModelPart, ModelRequest, ModelRole,
+        RequestSettings, ToolDeclaration, ToolInput, decode_turn,
     },
-    convert::{Converted, Options, compose},
 };
 use foxwedge_engine::model::{
-    Called, Endpoint, Model, ModelError, Piece, Sealed, Speech, StopKind,
+    ChatModel, ModelEndpoint, ModelError, ReplyDelta, ReplyStopReason, ReplyStream, ReplyToolCall,
+    ValidRequest,
 };
 use serde_json::json;
 
 /// A conversation.
 pub(crate) struct Talk {
-    pub(crate) model: Endpoint,
+    pub(crate) model: ModelEndpoint,
     /// Turns in the formats they were said in.
-    pub(crate) turns: Vec<(Wire, String)>,
+    pub(crate) turns: Vec<(Format, String)>,
 }
 
 /// What was heard of one reply.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<ReplyDelta>,
     pub(crate) error: Option<ModelError>,
     pub(crate) message: Option<String>,
 }
 
 impl Talk {
-    pub(crate) fn with(model: Endpoint) -> Talk {
+    pub(crate) fn with(model: ModelEndpoint) -> Talk {
         Talk { model, turns: Vec::new() }
     }
 
     pub(crate) fn user(&mut self, words: &str) {
         let message = json!({"role": "user", "content": words});
-        self.turns.push((Wire::Anthropic, message.to_string()));
+        self.turns.push((Format::Anthropic, message.to_string()));
     }
 
     /// Answers calls, as the loop keeps answers.
-    pub(crate) fn answer(&mut self, calls: &[Called]) {
-        let block = |call: &Called| {
+    pub(crate) fn answer(&mut self, calls: &[ReplyToolCall]) {
+        let block = |call: &ReplyToolCall| {
             json!({"type": "tool_result", "tool_use_id": call.id,
                 "content": format!("{} of {}", call.name, call.arguments)})
         };
         let blocks: Vec<_> = calls.iter().map(block).collect();
         let message = json!({"role": "user", "content": blocks});
-        self.turns.push((Wire::Anthropic, message.to_string()));
+        self.turns.push((Format::Anthropic, message.to_string()));
     }
 
     /// The next request.
-    pub(crate) fn composed(&self) -> Converted {
+    pub(crate) fn composed(&self) -> ConvertedRequest {
         let about = self.model.about();
-        let text = Part::new(Bit::Text("Be kind.".into()));
-        let mut messages = vec![Said::new(Speaker::System, vec![text])];
+        let text = ModelPart::new(ContentPart::Text("Be kind.".into()));
+        let mut messages = vec![ModelMessage::new(ModelRole::System, vec![text])];
         for (wire, turn) in &self.turns {
             messages.extend(decode_turn(turn, *wire).expect("readable"));
         }
-        let tool = |name: &'static str| Tool {
+        let tool = |name: &'static str| ToolDeclaration {
             name: name.into(),
             description: Some("Looks.".into()),
-            takes: Takes::Object(Some(
+            input: ToolInput::Object(Some(
                 r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#
                     .into(),
             )),
@@ -68,28 +70,31 @@ impl Talk {
             others: Vec::new(),
             raw: None,
         };
-        let responses = Wire::OpenaiResponses;
-        let others = [("store", "false"), ("include", r#"["reasoning.encrypted_content"]"#)]
-            .map(|(key, value)| Setting { wire: responses, within: "", key: key.into(), value });
-        let settings = Settings {
+        let responses = Format::OpenaiResponses;
+        let others = [("store", "false"), ("include", r#"["reasoning.encrypted_content"]"#)].map(
+            |(key, value)| FormatSetting { wire: responses, parent: "", key: key.into(), value },
+        );
+        let settings = RequestSettings {
             model: Some(about.name.to_string().into()),
             tools: vec![tool("look"), tool("peek")],
-            most: Some("4000"),
+            max_tokens: Some("4000"),
             others: others.into_iter().filter(|it| it.wire == about.wire).collect(),
-            ..Settings::default()
+            ..RequestSettings::default()
         };
-        let request = Request { settings, history: History { messages }, object: true };
-        let options = Options { profile: Some(about.profile), ..Options::default() };
+        let request = ModelRequest { settings, history: ModelHistory { messages }, object: true };
+        let options =
+            ConversionOptions { profile: Some(about.profile), ..ConversionOptions::default() };
         compose(request, about.wire, &options).expect("told")
     }
 
-    pub(crate) fn sealed(&self) -> Sealed {
+    pub(crate) fn sealed(&self) -> ValidRequest {
         let body = self.composed().body.into();
-        Sealed::seal(body, self.model.about().wire, &self.model.question()).expect("sound")
+        ValidRequest::validate(body, self.model.about().wire, &self.model.check_options())
+            .expect("sound")
     }
 
-    pub(crate) fn ask(&self) -> Box<dyn Speech> {
-        self.model.ask(self.sealed())
+    pub(crate) fn ask(&self) -> Box<dyn ReplyStream> {
+        self.model.send(self.sealed())
     }
 
     /// Asks, and hears the reply to its end. What was said becomes a part of the conversation.
@@ -103,59 +108,59 @@ impl Talk {
 }
 
 /// Hears a reply to its end.
-pub(crate) async fn hear(speech: &mut dyn Speech) -> Heard {
+pub(crate) async fn hear(speech: &mut dyn ReplyStream) -> Heard {
     let mut heard = Heard::default();
     loop {
-        match speech.next().await {
+        match speech.next_delta().await {
             Ok(Some(piece)) => heard.pieces.push(piece),
             Ok(None) => break,
             Err(error) => {
                 heard.error = Some(error);
-                assert_eq!(speech.next().await, Ok(None), "behind an error there is nothing");
+                assert_eq!(speech.next_delta().await, Ok(None), "behind an error there is nothing");
                 break;
             }
         }
     }
-    heard.message = speech.message();
+    heard.message = speech.take_message();
     heard
 }
 
 impl Heard {
     pub(crate) fn text(&self) -> String {
         self.words(|piece| match piece {
-            Piece::Text(text) => Some(text),
+            ReplyDelta::Text(text) => Some(text),
             _ => None,
         })
     }
 
     pub(crate) fn thought(&self) -> String {
         self.words(|piece| match piece {
-            Piece::Thought(text) => Some(text),
+            ReplyDelta::Reasoning(text) => Some(text),
             _ => None,
         })
     }
 
-    pub(crate) fn calls(&self) -> Vec<Called> {
+    pub(crate) fn calls(&self) -> Vec<ReplyToolCall> {
         let calls = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Call(call) => Some(call.clone()),
+            ReplyDelta::Call(call) => Some(call.clone()),
             _ => None,
         });
         calls.collect()
     }
 
-    pub(crate) fn stop(&self) -> Option<StopKind> {
+    pub(crate) fn stop(&self) -> Option<ReplyStopReason> {
         self.pieces.iter().find_map(|piece| match piece {
-            Piece::Stop(stop) => Some(*stop),
+            ReplyDelta::Stop(stop) => Some(*stop),
             _ => None,
         })
     }
 
     pub(crate) fn waits(&self) -> usize {
-        self.pieces.iter().filter(|piece| matches!(piece, Piece::Waiting { .. })).count()
+        self.pieces.iter().filter(|piece| matches!(piece, ReplyDelta::Retrying { .. })).count()
     }
 
     pub(crate) fn is_mended(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Mended(_)))
+        self.pieces.iter().any(|piece| matches!(piece, ReplyDelta::Repaired(_)))
     }
 
     /// The code of the error.
@@ -163,26 +168,26 @@ impl Heard {
         self.error.as_ref().map_or("", |error| error.code)
     }
 
-    fn words(&self, of: impl Fn(&Piece) -> Option<&String>) -> String {
+    fn words(&self, of: impl Fn(&ReplyDelta) -> Option<&String>) -> String {
         self.pieces.iter().filter_map(of).map(String::as_str).collect()
     }
 }
 
 /// What a message of the model says: its texts, and its calls as `id name arguments`.
-pub(crate) fn said(message: &str, wire: Wire) -> (String, Vec<String>) {
+pub(crate) fn said(message: &str, wire: Format) -> (String, Vec<String>) {
     let (mut text, mut calls) = (String::new(), Vec::new());
     for said in decode_turn(message, wire).expect("readable") {
-        assert_eq!(said.role, Speaker::Assistant, "{message}");
+        assert_eq!(said.role, ModelRole::Assistant, "{message}");
         for part in &said.parts {
-            match part.bit() {
-                Bit::Text(words) => text.push_str(words),
-                Bit::Call(call) => calls.push(format!(
+            match part.content() {
+                ContentPart::Text(words) => text.push_str(words),
+                ContentPart::ToolCall(call) => calls.push(format!(
                     "{} {} {}",
                     call.id.as_deref().unwrap_or_default(),
                     call.name,
                     call.arguments
                 )),
-                Bit::Reasoning(_) => {}
+                ContentPart::Reasoning(_) => {}
                 other => panic!("{other:?} in {message}"),
             }
         }
@@ -191,7 +196,7 @@ pub(crate) fn said(message: &str, wire: Wire) -> (String, Vec<String>) {
 }
 
 /// A message says what was told, and nothing else.
-pub(crate) fn assert_agrees(heard: &Heard, message: Option<&str>, wire: Wire) {
+pub(crate) fn assert_agrees(heard: &Heard, message: Option<&str>, wire: Format) {
     let (text, calls) = message.map(|message| said(message, wire)).unwrap_or_default();
     let id = |call: &String| call.split(' ').next().unwrap_or_default().to_owned();
     let found: Vec<String> = calls.iter().map(id).collect();

@@ -1,21 +1,23 @@
 //! Turn after turn, in every format: what a model said goes back to it, and a strict judge takes it.
 
-use foxwedge_core::{Profile, Wire};
-use foxwedge_engine::model::{Called, Endpoint, Model as _, Piece, Sealed, StopKind};
+use foxwedge_core::{Format, Profile};
+use foxwedge_engine::model::{
+    ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason, ReplyToolCall, ValidRequest,
+};
 
 use crate::stand::{Heard, Talk, assert_agrees, hear, said};
 
 /// The built-in model as everybody whose rules it knows.
-fn models() -> Vec<Endpoint> {
+fn models() -> Vec<ModelEndpoint> {
     vec![
-        Endpoint::scripted("scripted"),
-        Endpoint::scripted("scripted-deepseek"),
-        Endpoint::scripted("scripted-mistral"),
-        Endpoint::scripted_as(Wire::OpenaiResponses, "scripted"),
-        Endpoint::scripted_as(Wire::Anthropic, "scripted"),
-        Endpoint::scripted_as(Wire::Anthropic, "claude-opus-4-6"),
-        Endpoint::scripted_as(Wire::Gemini, "scripted"),
-        Endpoint::scripted_as(Wire::Gemini, "gemini-3-pro"),
+        ModelEndpoint::scripted("scripted"),
+        ModelEndpoint::scripted("scripted-deepseek"),
+        ModelEndpoint::scripted("scripted-mistral"),
+        ModelEndpoint::scripted_in(Format::OpenaiResponses, "scripted"),
+        ModelEndpoint::scripted_in(Format::Anthropic, "scripted"),
+        ModelEndpoint::scripted_in(Format::Anthropic, "claude-opus-4-6"),
+        ModelEndpoint::scripted_in(Format::Gemini, "scripted"),
+        ModelEndpoint::scripted_in(Format::Gemini, "gemini-3-pro"),
     ]
 }
 
@@ -32,7 +34,7 @@ async fn a_conversation_with_calls_and_thoughts_goes_on_in_every_format() {
             let heard = talk.turn().await;
             assert_eq!(heard.error, None, "{told}: {}", talk.composed().body);
             assert!(!heard.is_mended(), "{told}: the judge refused it");
-            assert_eq!(heard.stop(), Some(StopKind::Done), "{told}");
+            assert_eq!(heard.stop(), Some(ReplyStopReason::Done), "{told}");
             assert!(!heard.thought().is_empty(), "{told}");
             let calls = heard.calls();
             let expected = [("look", round), ("peek", 7)];
@@ -52,21 +54,21 @@ async fn a_conversation_with_calls_and_thoughts_goes_on_in_every_format() {
             let heard = talk.turn().await;
             assert_eq!(heard.error, None, "{told}: {}", talk.composed().body);
             assert!(!heard.is_mended() && heard.text().contains("look of"), "{told}");
-            let usage = heard.pieces.iter().any(|piece| matches!(piece, Piece::Usage(_)));
-            assert!(usage || about.wire == Wire::OpenaiChat, "{told}");
+            let usage = heard.pieces.iter().any(|piece| matches!(piece, ReplyDelta::Usage(_)));
+            assert!(usage || about.wire == Format::OpenaiChat, "{told}");
         }
         // Nothing of its own had to be repaired on the way back.
         talk.user("bye");
         let composed = talk.composed();
-        let codes: Vec<u16> = composed.behind.iter().map(|edit| edit.code).collect();
+        let codes: Vec<u16> = composed.target_edits.iter().map(|edit| edit.code).collect();
         assert_eq!(codes, [0; 0], "{told}: {}", composed.body);
         let kept = match (about.wire, about.profile) {
             (_, Profile::Mistral) => None,
-            (Wire::OpenaiChat, _) => Some("\"reasoning_content\":\""),
-            (Wire::OpenaiResponses, _) => Some("\"encrypted_content\":\""),
-            (Wire::Anthropic, _) => Some("\"signature\":\""),
-            (Wire::Gemini, _) => Some("\"thoughtSignature\":\""),
-            (Wire::Bedrock, _) => None,
+            (Format::OpenaiChat, _) => Some("\"reasoning_content\":\""),
+            (Format::OpenaiResponses, _) => Some("\"encrypted_content\":\""),
+            (Format::Anthropic, _) => Some("\"signature\":\""),
+            (Format::Gemini, _) => Some("\"thoughtSignature\":\""),
+            (Format::Bedrock, _) => None,
         };
         if let Some(kept) = kept {
             assert!(composed.body.matches(kept).count() >= 3, "{told}: {}", composed.body);
@@ -75,14 +77,14 @@ async fn a_conversation_with_calls_and_thoughts_goes_on_in_every_format() {
 }
 
 /// The number that a call takes.
-fn number(call: &Called) -> u64 {
+fn number(call: &ReplyToolCall) -> u64 {
     let arguments: serde_json::Value = serde_json::from_str(&call.arguments).expect("JSON");
     arguments["n"].as_u64().expect("a number")
 }
 
 #[tokio::test]
 async fn one_conversation_may_go_through_every_model() {
-    let mut talk = Talk::with(Endpoint::scripted("scripted"));
+    let mut talk = Talk::with(ModelEndpoint::scripted("scripted"));
     for model in models().into_iter().chain(models()) {
         talk.model = model;
         talk.user("think call look with {\"n\":1}");
@@ -103,21 +105,21 @@ async fn whoever_stops_listening_has_what_was_told_and_no_more() {
         let mut talk = Talk::with(model);
         talk.user("think call look with {\"n\":1} and call peek with {\"n\":2}");
         let mut requests = vec![talk.sealed()];
-        if wire != Wire::Gemini {
+        if wire != Format::Gemini {
             // Everything is read before the first piece is told.
             let body = talk.composed().body.replacen('{', "{\"stream\":false,", 1);
-            requests.extend(Sealed::seal(body.into(), wire, &talk.model.question()));
+            requests.extend(ValidRequest::validate(body.into(), wire, &talk.model.check_options()));
         }
         for request in requests {
-            let all = hear(&mut *talk.model.ask(request.clone())).await.pieces;
+            let all = hear(&mut *talk.model.send(request.clone())).await.pieces;
             for taken in 0..all.len() {
-                let mut speech = talk.model.ask(request.clone());
+                let mut speech = talk.model.send(request.clone());
                 let mut heard = Heard::default();
                 for piece in &all[..taken] {
-                    assert_eq!(speech.next().await, Ok(Some(piece.clone())), "{wire:?}");
+                    assert_eq!(speech.next_delta().await, Ok(Some(piece.clone())), "{wire:?}");
                     heard.pieces.push(piece.clone());
                 }
-                assert_agrees(&heard, speech.message().as_deref(), wire);
+                assert_agrees(&heard, speech.take_message().as_deref(), wire);
             }
         }
     }
@@ -125,27 +127,32 @@ async fn whoever_stops_listening_has_what_was_told_and_no_more() {
 
 #[tokio::test]
 async fn a_reply_that_may_not_be_longer_says_so() {
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini] {
-        let mut talk = Talk::with(Endpoint::scripted_as(wire, "scripted"));
+    for wire in [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini] {
+        let mut talk = Talk::with(ModelEndpoint::scripted_in(wire, "scripted"));
         talk.user(&"long ".repeat(60));
         let body = talk.composed().body.replace("4000", "16");
-        let sealed = Sealed::seal(body.into(), wire, &talk.model.question());
-        let heard = hear(&mut *talk.model.ask(sealed.expect("sound"))).await;
-        assert_eq!((heard.error.clone(), heard.stop()), (None, Some(StopKind::Length)), "{wire:?}");
+        let sealed = ValidRequest::validate(body.into(), wire, &talk.model.check_options());
+        let heard = hear(&mut *talk.model.send(sealed.expect("sound"))).await;
+        assert_eq!(
+            (heard.error.clone(), heard.stop()),
+            (None, Some(ReplyStopReason::Length)),
+            "{wire:?}"
+        );
         assert!(!heard.text().is_empty());
     }
 }
 
 #[test]
 fn a_name_or_a_host_brings_its_rules_and_its_window() {
-    let openai = |url: &str, model: &str| Endpoint::openai(url, None, model).expect("an endpoint");
+    let openai =
+        |url: &str, model: &str| ModelEndpoint::openai(url, None, model).expect("an endpoint");
     let table = [
         (openai("https://api.openai.com/v1", "gpt-4o"), Profile::OpenaiChat, true),
         (openai("https://api.deepseek.com", "any"), Profile::Deepseek, false),
         (openai("http://127.0.0.1:9/v1", "DeepSeek-R1"), Profile::Deepseek, true),
         (openai("https://api.mistral.ai/v1", "codestral"), Profile::Mistral, true),
-        (Endpoint::scripted("scripted?cut=3"), Profile::OpenaiChat, false),
-        (Endpoint::scripted_as(Wire::Gemini, "scripted-mistral"), Profile::Gemini, false),
+        (ModelEndpoint::scripted("scripted?cut=3"), Profile::OpenaiChat, false),
+        (ModelEndpoint::scripted_in(Format::Gemini, "scripted-mistral"), Profile::Gemini, false),
     ];
     for (endpoint, profile, window) in table {
         let about = endpoint.about();
@@ -154,8 +161,8 @@ fn a_name_or_a_host_brings_its_rules_and_its_window() {
             assert!(about.window.is_some(), "{about:?}");
         }
     }
-    assert_eq!(Endpoint::scripted("x").with_window(9).about().window, Some(9));
-    let responses = openai("https://api.openai.com/v1", "gpt-5").with_wire(Wire::OpenaiResponses);
+    assert_eq!(ModelEndpoint::scripted("x").with_window(9).about().window, Some(9));
+    let responses = openai("https://api.openai.com/v1", "gpt-5").with_wire(Format::OpenaiResponses);
     assert_eq!(responses.expect("spoken").about().profile, Profile::OpenaiResponses);
-    assert!(Endpoint::scripted("x").with_wire(Wire::Gemini).is_err());
+    assert!(ModelEndpoint::scripted("x").with_wire(Format::Gemini).is_err());
 }

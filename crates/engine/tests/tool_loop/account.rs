@@ -3,15 +3,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    model::Model,
-    tool_loop::{Everything, Finished, Handle, Setup, Told, ToolLoop},
+    model::ChatModel,
+    tool_loop::{ApproveAll, FinishedRun, LoopEvent, LoopHandle, LoopSetup, ToolLoop},
 };
-use foxwedge_run::{Body, Change, Effect as RunEffect, Outcome};
-use foxwedge_store::{AnyStore, Filter, Page, Store};
+use foxwedge_run::{EventPayload, Outcome, RunEffect, UiChange};
+use foxwedge_store::{AnyStore, ListFilter, ListPage, Store};
 use foxwedge_testkit::Random;
-use foxwedge_tools::{About, Answer, Effect, Future, Tool, Work};
+use foxwedge_tools::{Tool, ToolCallResult, ToolEffect, ToolFuture, ToolInvocation, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::{
@@ -121,24 +121,24 @@ pub(crate) struct RunAccount {
     /// The conversation behind the prompt.
     pub(crate) said: Said,
     pub(crate) document: Value,
-    pub(crate) finished: Finished,
+    pub(crate) finished: FinishedRun,
 }
 
 /// A tool that notes what it is called with.
 struct NotingTool {
-    about: About,
+    about: ToolSpec,
     seen: Arc<Mutex<Vec<(String, String, Value)>>>,
 }
 
 impl Tool for NotingTool {
-    fn about(&self) -> &About {
+    fn spec(&self) -> &ToolSpec {
         &self.about
     }
 
-    fn run<'a>(&'a self, work: Work<'a>) -> Future<'a, Answer> {
-        let call = (work.call.to_owned(), self.about.name.to_string(), work.input.clone());
+    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        let call = (work.call_id.to_owned(), self.about.name.to_string(), work.input.clone());
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(call);
-        Box::pin(async move { Answer::done(format!("answer to {}", work.call)) })
+        Box::pin(async move { ToolCallResult::done(format!("answer to {}", work.call_id)) })
     }
 }
 
@@ -146,41 +146,41 @@ impl Tool for NotingTool {
 pub(crate) async fn run(
     store: &Arc<AnyStore>,
     session: &str,
-    model: Arc<dyn Model>,
+    model: Arc<dyn ChatModel>,
     prompt: &str,
-    hand: impl FnOnce(Handle),
+    hand: impl FnOnce(LoopHandle),
 ) -> RunAccount {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let tool = |name: &str, effect| {
         Arc::new(NotingTool { about: about(name, effect), seen: seen.clone() }) as Arc<dyn Tool>
     };
-    let tools = toolbox([tool("see", Effect::Reads), tool("do", Effect::Writes)]);
-    let setup = Setup::new(session);
-    let open = ToolLoop::open(store.clone(), setup, model, tools, Arc::new(Everything));
+    let tools = toolbox([tool("see", ToolEffect::Reads), tool("do", ToolEffect::Writes)]);
+    let setup = LoopSetup::new(session);
+    let open = ToolLoop::open(store.clone(), setup, model, tools, Arc::new(ApproveAll));
     let mut tool_loop = open.await.expect("a loop");
     hand(tool_loop.handle());
     let (mut shown, mut turn) = (ReplyAccount::default(), 0);
-    let mut listener = |told: Told| {
-        let Told::Run(RunEffect::Show { change, .. }) = told else { return };
+    let mut listener = |told: LoopEvent| {
+        let LoopEvent::Run(RunEffect::Show { change, .. }) = told else { return };
         match change {
-            Change::StepStarted { turn: next } => turn = next,
+            UiChange::StepStarted { turn: next } => turn = next,
             _ if turn > 1 => {}
-            Change::TextDelta(_, delta) => shown.text(&delta),
-            Change::ThoughtDelta(_, delta) => shown.thought(&delta),
-            Change::ToolOpened { tool, name, .. } => shown.call(&tool.call, &name, Value::Null),
-            Change::ToolReady { tool, input } => {
+            UiChange::TextDelta(_, delta) => shown.text(&delta),
+            UiChange::ThoughtDelta(_, delta) => shown.thought(&delta),
+            UiChange::ToolOpened { tool, name, .. } => shown.call(&tool.call, &name, Value::Null),
+            UiChange::ToolReady { tool, input } => {
                 let ready = shown.parts.iter_mut().find_map(|part| match part {
                     AccountPart::Call(id, _, known) if **id == *tool.call => Some(known),
                     _ => None,
                 });
                 *ready.expect("an open call") = serde_json::from_str(input.raw()).expect("JSON");
             }
-            Change::Usage(usage) => shown.usage = Some(usage.output),
+            UiChange::Usage(usage) => shown.usage = Some(usage.output),
             _ => {}
         }
     };
-    let finished = tool_loop.say(prompt, &mut listener).await.expect("a run");
-    let document = tool_loop.document(Wire::Anthropic).expect("a document");
+    let finished = tool_loop.prompt(prompt, &mut listener).await.expect("a run");
+    let document = tool_loop.to_request(Format::Anthropic).expect("a document");
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let mut said = Said::of(&document);
     said.beats.remove(0);
@@ -191,8 +191,8 @@ pub(crate) async fn run(
 
 /// What the log of a session's only run says about its first turn.
 async fn stored(store: &AnyStore, session: &str) -> ReplyAccount {
-    let of = Filter { session: Some(session.to_owned()), ..Filter::default() };
-    let runs = store.runs(of, Page { after: None, limit: 2 }).await.expect("runs");
+    let of = ListFilter { session: Some(session.to_owned()), ..ListFilter::default() };
+    let runs = store.runs(of, ListPage { after: None, limit: 2 }).await.expect("runs");
     assert_eq!(runs.len(), 1, "one prompt is one run");
     let (mut account, mut turn, mut place) = (ReplyAccount::default(), 0, 0);
     loop {
@@ -201,17 +201,17 @@ async fn stored(store: &AnyStore, session: &str) -> ReplyAccount {
         place = last.seq;
         for event in page.into_iter().map(|stored| stored.event) {
             match event.body {
-                Body::Turn(next) => turn = next.turn.unwrap_or_default(),
+                EventPayload::TurnStarted(next) => turn = next.turn.unwrap_or_default(),
                 _ if turn > 1 => {}
-                Body::Text(text) => match text.delta {
+                EventPayload::Text(text) => match text.delta {
                     Some(delta) => account.text(&delta),
                     None => assert_eq!(text.full, Some(account.words())),
                 },
-                Body::Thought(text) => match text.delta {
+                EventPayload::Thought(text) => match text.delta {
                     Some(delta) => account.thought(&delta),
                     None => assert_eq!(text.full, Some(account.thoughts())),
                 },
-                Body::Call(call) => {
+                EventPayload::ToolCall(call) => {
                     if let (Some(id), Some(name), Some(input)) =
                         (call.call.id, call.name, call.input)
                     {
@@ -219,7 +219,7 @@ async fn stored(store: &AnyStore, session: &str) -> ReplyAccount {
                         account.call(&id, &name, input);
                     }
                 }
-                Body::Usage(usage) => account.usage = Some(usage.output),
+                EventPayload::Usage(usage) => account.usage = Some(usage.output),
                 _ => {}
             }
         }

@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use foxwedge_engine::{
-    model::StopKind,
-    tool_loop::{LoopError, Silent},
+    model::ReplyStopReason,
+    tool_loop::{LoopError, SilentObserver},
 };
 use foxwedge_run::Outcome;
-use foxwedge_tools::{Answer, Effect, Tool, Toolbox};
+use foxwedge_tools::{Tool, ToolCallResult, ToolEffect, Toolbox};
 
 use crate::{
     points::runtime,
@@ -204,9 +204,9 @@ fn replies_that_say_nothing_end_and_text_behind_calls_is_kept() {
 #[test]
 fn a_model_that_wants_to_be_asked_again_and_again_ends_by_the_limit() {
     runtime().block_on(async {
-        let again = Reply { says: vec![text("wait")], stop: StopKind::Pause };
+        let again = Reply { says: vec![text("wait")], stop: ReplyStopReason::Pause };
         let mut make = Make { script: vec![again; 50], ..Make::default() };
-        make.limits.turns = 5;
+        make.limits.max_turns = 5;
         let mut rig = make.rig(plain).await;
         assert_eq!(rig.outcome("go").await, Some(Outcome::MaxTurns));
         assert_eq!(rig.model.requests().len(), 5);
@@ -219,11 +219,11 @@ fn the_same_call_for_ever_ends_by_a_limit_and_says_so() {
     runtime().block_on(async {
         let same = reply([call("x", "do", r#"{"n":1}"#)]);
         let mut make = Make { script: vec![same; 50], ..Make::default() };
-        make.limits.repeats = 4;
+        make.limits.max_repeats = 4;
         let mut rig = make
             .rig(|world| {
-                let tool = custom("do", Effect::Writes, world, |_| {
-                    Box::pin(async { Answer::done("the same") })
+                let tool = custom("do", ToolEffect::Writes, world, |_| {
+                    Box::pin(async { ToolCallResult::done("the same") })
                 });
                 toolbox([Arc::new(tool) as Arc<dyn Tool>])
             })
@@ -238,7 +238,7 @@ fn the_same_call_for_ever_ends_by_a_limit_and_says_so() {
         let other: Vec<Reply> =
             (0..30).map(|n| reply([call("x", "do", format!("{{\"n\":{n}}}"))])).collect();
         let mut make = Make { script: other, ..Make::default() };
-        (make.limits.repeats, make.limits.turns) = (4, 9);
+        (make.limits.max_repeats, make.limits.max_turns) = (4, 9);
         let mut rig = make.rig(plain).await;
         assert_eq!(rig.outcome("go").await, Some(Outcome::MaxTurns));
         rig.check();
@@ -261,7 +261,7 @@ fn a_reply_of_fifty_megabytes_ends_with_a_clear_word() {
         assert_eq!(rig.world.breaches(), Vec::<String>::new());
         // Whatever became of it, the conversation goes on.
         let mut rig = rig.again(Make::default(), plain).await;
-        rig.tool_loop.say("on", &mut Silent).await.expect("a run");
+        rig.tool_loop.prompt("on", &mut SilentObserver).await.expect("a run");
         rig.check();
     });
 }

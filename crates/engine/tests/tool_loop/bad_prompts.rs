@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_engine::tool_loop::{Everything, LoopError, Setup, Silent, ToolLoop};
+use foxwedge_engine::tool_loop::{ApproveAll, LoopError, LoopSetup, SilentObserver, ToolLoop};
 use foxwedge_run::Outcome;
 use foxwedge_tools::Toolbox;
 use tokio::task::{JoinSet, LocalSet};
@@ -87,20 +87,21 @@ fn a_second_loop_at_the_same_session_is_refused_while_the_first_works() {
             let world = World::quiet();
             let store = ground::open(&address).await;
             let watched = Arc::new(Watched::new(store, world.clone(), Leases::Real));
-            let model = Player::new(foxwedge_core::Wire::Anthropic, &world, Vec::new());
+            let model = Player::new(foxwedge_core::Format::Anthropic, &world, Vec::new());
             let open = ToolLoop::open(
                 watched,
-                Setup::new(SESSION),
+                LoopSetup::new(SESSION),
                 model,
                 Toolbox::new(),
-                Arc::new(Everything),
+                Arc::new(ApproveAll),
             );
             // Either nobody may come in, or nobody may speak.
             match open.await {
                 Err(error) => error,
-                Ok(mut second) => {
-                    second.say("me too", &mut Silent).await.expect_err("somebody is at work")
-                }
+                Ok(mut second) => second
+                    .prompt("me too", &mut SilentObserver)
+                    .await
+                    .expect_err("somebody is at work"),
             }
         };
         let (outcome, told) = tokio::join!(rig.outcome("go"), async {
@@ -125,11 +126,11 @@ fn a_loop_whose_run_was_taken_away_writes_nothing_more() {
         let waiting = |world: &World| {
             let inner = world.clone();
             let tool =
-                crate::rig::custom("wait", foxwedge_tools::Effect::Writes, world, move |_| {
+                crate::rig::custom("wait", foxwedge_tools::ToolEffect::Writes, world, move |_| {
                     let world = inner.clone();
                     Box::pin(async move {
                         world.company(2).await;
-                        foxwedge_tools::Answer::done("awake again")
+                        foxwedge_tools::ToolCallResult::done("awake again")
                     })
                 });
             crate::workers::toolbox([Arc::new(tool) as Arc<dyn foxwedge_tools::Tool>])
@@ -143,19 +144,19 @@ fn a_loop_whose_run_was_taken_away_writes_nothing_more() {
             let quiet = World::quiet();
             let store = ground::open(&address).await;
             let watched = Arc::new(Watched::new(store, quiet.clone(), Leases::Real));
-            let model = Player::new(foxwedge_core::Wire::Anthropic, &quiet, Vec::new());
-            let setup = Setup::new(SESSION);
+            let model = Player::new(foxwedge_core::Format::Anthropic, &quiet, Vec::new());
+            let setup = LoopSetup::new(SESSION);
             let mut second =
-                ToolLoop::open(watched, setup, model, Toolbox::new(), Arc::new(Everything))
+                ToolLoop::open(watched, setup, model, Toolbox::new(), Arc::new(ApproveAll))
                     .await
                     .expect("a loop");
-            second.say("I go on", &mut Silent).await.expect("a run");
+            second.prompt("I go on", &mut SilentObserver).await.expect("a run");
             // Now the first one wakes up.
             world.enter_unseen();
             quiet.breaches()
         };
-        let mut silent = Silent;
-        let (told, breaches) = tokio::join!(rig.tool_loop.say("go", &mut silent), second);
+        let mut silent = SilentObserver;
+        let (told, breaches) = tokio::join!(rig.tool_loop.prompt("go", &mut silent), second);
         assert_eq!(breaches, Vec::<String>::new());
         match told {
             Ok(finished) => assert_eq!(finished.ended.outcome, Some(Outcome::Interrupted)),
@@ -181,14 +182,14 @@ fn two_loops_that_take_turns_see_what_the_other_said() {
         let world = World::quiet();
         let store = ground::open(rig.address()).await;
         let watched = Arc::new(Watched::new(store, world.clone(), Leases::Real));
-        let model = Player::new(foxwedge_core::Wire::OpenaiChat, &world, Vec::new());
-        let setup = Setup::new(SESSION);
+        let model = Player::new(foxwedge_core::Format::OpenaiChat, &world, Vec::new());
+        let setup = LoopSetup::new(SESSION);
         let mut second =
-            ToolLoop::open(watched, setup, model.clone(), Toolbox::new(), Arc::new(Everything))
+            ToolLoop::open(watched, setup, model.clone(), Toolbox::new(), Arc::new(ApproveAll))
                 .await
                 .expect("a loop");
         assert_eq!(rig.outcome("one").await, Some(Outcome::Completed));
-        second.say("two", &mut Silent).await.expect("a run");
+        second.prompt("two", &mut SilentObserver).await.expect("a run");
         assert_eq!(rig.outcome("three").await, Some(Outcome::Completed));
         let all = "a:That is all.";
         assert_eq!(rig.shape(), format!("u:one | {all} | u:two | {all} | u:three | {all}"));

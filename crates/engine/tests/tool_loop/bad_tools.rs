@@ -8,8 +8,11 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_run::{Outcome, Status};
-use foxwedge_tools::{Answer, Content, Effect, Future, How, Tool, Toolbox, Work};
+use foxwedge_run::{Outcome, ToolStatus};
+use foxwedge_tools::{
+    Tool, ToolCallResult, ToolCompletion, ToolEffect, ToolFuture, ToolInvocation,
+    ToolResultContent, Toolbox,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,18 +25,19 @@ use crate::{
 
 /// One tool, `odd`, beside a quick one.
 fn odd(
-    does: impl for<'a> Fn(Work<'a>) -> Future<'a, Answer> + Send + Sync + 'static,
+    does: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
 ) -> impl FnOnce(&World) -> Toolbox {
     move |world| {
-        let quick =
-            custom("see", Effect::Reads, world, |_| Box::pin(async { Answer::done("seen") }));
-        let odd = custom("odd", Effect::Reads, world, does);
+        let quick = custom("see", ToolEffect::Reads, world, |_| {
+            Box::pin(async { ToolCallResult::done("seen") })
+        });
+        let odd = custom("odd", ToolEffect::Reads, world, does);
         toolbox([Arc::new(odd) as Arc<dyn Tool>, Arc::new(quick)])
     }
 }
 
 async fn beside(
-    does: impl for<'a> Fn(Work<'a>) -> Future<'a, Answer> + Send + Sync + 'static,
+    does: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
 ) -> Rig {
     let script = vec![reply([call("x", "odd", "{}"), call("y", "see", "{}")])];
     Make { script, ..Make::default() }.rig(odd(does)).await
@@ -54,7 +58,7 @@ fn a_tool_that_panics_is_an_answer_and_harms_nobody_else() {
         })
         .await;
         let finished = rig.say("go").await.expect("a run");
-        assert_eq!(finished.summary.count(Status::Failed), 1);
+        assert_eq!(finished.summary.count(ToolStatus::Failed), 1);
         assert_eq!(finished.ended.outcome, Some(Outcome::Completed));
         rig.check();
     });
@@ -90,7 +94,7 @@ fn a_tool_that_holds_its_thread_is_waited_for_and_the_run_ends_all_the_same() {
         let mut rig = beside(|_| {
             Box::pin(async {
                 std::thread::sleep(Duration::from_millis(150));
-                Answer::done("slept")
+                ToolCallResult::done("slept")
             })
         })
         .await;
@@ -169,13 +173,13 @@ fn a_gigabyte_of_output_is_kept_in_a_few_kilobytes() {
 #[test]
 fn answers_of_nothing_too_much_or_nonsense_are_told_somehow() {
     let image = "aGVsbG8=".repeat(3 << 19);
-    let blocks = |blocks: Vec<Value>| Content::Blocks(blocks);
+    let blocks = |blocks: Vec<Value>| ToolResultContent::Blocks(blocks);
     let deep = (0..300).fold(json!(1), |inner, _| json!([inner]));
-    let table: Vec<(&str, Content)> = vec![
-        ("nothing", Content::Text(String::new())),
-        ("white", Content::Text(" \n ".to_owned())),
-        ("ten megabytes", Content::Text("x".repeat(10 << 20))),
-        ("a nul", Content::Text("a\u{0}b\u{1b}[31m\u{7f}".to_owned())),
+    let table: Vec<(&str, ToolResultContent)> = vec![
+        ("nothing", ToolResultContent::Text(String::new())),
+        ("white", ToolResultContent::Text(" \n ".to_owned())),
+        ("ten megabytes", ToolResultContent::Text("x".repeat(10 << 20))),
+        ("a nul", ToolResultContent::Text("a\u{0}b\u{1b}[31m\u{7f}".to_owned())),
         ("no blocks", blocks(vec![])),
         ("an empty text", blocks(vec![json!({ "type": "text", "text": "" })])),
         ("a number", blocks(vec![json!(17)])),
@@ -207,13 +211,13 @@ fn answers_of_nothing_too_much_or_nonsense_are_told_somehow() {
     ];
     runtime().block_on(async {
         for (name, content) in table {
-            for how in [How::Done, How::Failed, How::Stopped] {
-                let is_large = matches!(&content, Content::Text(text) if text.len() > 1_000)
+            for how in [ToolCompletion::Done, ToolCompletion::Failed, ToolCompletion::Stopped] {
+                let is_large = matches!(&content, ToolResultContent::Text(text) if text.len() > 1_000)
                     || matches!(name, "a large image" | "many" | "a large text block");
-                if is_large && how == How::Failed {
+                if is_large && how == ToolCompletion::Failed {
                     continue;
                 }
-                let answer = Answer { how, content: content.clone() };
+                let answer = ToolCallResult { completion: how, content: content.clone() };
                 let mut rig = beside(move |_| {
                     let answer = answer.clone();
                     Box::pin(async move { answer })

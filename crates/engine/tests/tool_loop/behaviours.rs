@@ -2,10 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_core::Wire;
-use foxwedge_engine::tool_loop::{Compaction, LoopError, Silent, ToolLoop, Wish};
-use foxwedge_run::{Outcome, Status};
-use foxwedge_tools::{Answer, Content, Effect, How, Stage, Tool, Toolbox};
+use foxwedge_core::Format;
+use foxwedge_engine::tool_loop::{
+    CompactOptions, LoopCompaction, LoopError, SilentObserver, ToolLoop,
+};
+use foxwedge_run::{Outcome, ToolStatus};
+use foxwedge_tools::{
+    StopLevel, Tool, ToolCallResult, ToolCompletion, ToolEffect, ToolResultContent, Toolbox,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -44,12 +48,12 @@ fn pressing_tool(
     answer: Option<&'static str>,
 ) -> Arc<dyn Tool> {
     let inner = world.clone();
-    Arc::new(custom(name, Effect::Writes, world, move |_| {
+    Arc::new(custom(name, ToolEffect::Writes, world, move |_| {
         let world = inner.clone();
         Box::pin(async move {
             (0..times).for_each(|_| world.press());
             match answer {
-                Some(answer) => Answer::done(answer),
+                Some(answer) => ToolCallResult::done(answer),
                 None => std::future::pending().await,
             }
         })
@@ -58,9 +62,9 @@ fn pressing_tool(
 
 fn with_pressing(times: usize, answer: Option<&'static str>) -> impl FnOnce(&World) -> Toolbox {
     move |world| {
-        let do_it = custom("do", Effect::Writes, world, |work| {
-            let call = work.call.to_owned();
-            Box::pin(async move { Answer::done(format!("answer to {call}")) })
+        let do_it = custom("do", ToolEffect::Writes, world, |work| {
+            let call = work.call_id.to_owned();
+            Box::pin(async move { ToolCallResult::done(format!("answer to {call}")) })
         });
         toolbox([Arc::new(do_it) as Arc<dyn Tool>, pressing_tool("stop", world, times, answer)])
     }
@@ -153,9 +157,9 @@ fn b4_5_ids_used_again_in_later_turns_have_their_own_answers() {
         for wire in crate::script::WIRES {
             let mut rig = Make { wire, script: script.clone(), ..Make::default() }
                 .rig(|world| {
-                    let tool = custom("do", Effect::Writes, world, |work| {
+                    let tool = custom("do", ToolEffect::Writes, world, |work| {
                         let said = work.input["n"].to_string();
-                        Box::pin(async move { Answer::done(format!("number {said}")) })
+                        Box::pin(async move { ToolCallResult::done(format!("number {said}")) })
                     });
                     toolbox([Arc::new(tool) as Arc<dyn Tool>])
                 })
@@ -222,7 +226,8 @@ fn b4_8_nothing_starts_behind_an_interrupt_and_what_was_finished_is_kept() {
         let mut rig = Make { script, ..Make::default() }.rig(with_pressing(1, Some("done"))).await;
         let finished = rig.say("go").await.expect("a run");
         assert_eq!(finished.ended.outcome, Some(Outcome::Stopped));
-        let counts = [Status::Succeeded, Status::Cancelled].map(|it| finished.summary.count(it));
+        let counts =
+            [ToolStatus::Succeeded, ToolStatus::Cancelled].map(|it| finished.summary.count(it));
         assert_eq!(counts, [2, 2]);
         let shape = rig.shape();
         assert!(
@@ -272,13 +277,13 @@ fn b4_10_a_repair_is_kept_and_not_told_again_with_every_request() {
         let mut repaired = 0;
         for prompt in ["one", "two", "three"] {
             let mut listener = |told| {
-                use foxwedge_engine::tool_loop::{Note, Told};
-                if let Told::Note(Note::Repaired(changes)) = told {
+                use foxwedge_engine::tool_loop::{LoopEvent, LoopNotice};
+                if let LoopEvent::Notice(LoopNotice::Repaired(changes)) = told {
                     repaired += 1;
                     assert!(!changes.is_empty());
                 }
             };
-            rig.tool_loop.say(prompt, &mut listener).await.expect("a run");
+            rig.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
         }
         assert!(repaired <= 1, "told {repaired} times");
         rig.check();
@@ -292,7 +297,7 @@ fn b4_11_a_limit_of_turns_runs_and_records_the_same_calls() {
             .map(|n| reply([call(&format!("x{n}"), "do", format!("{{\"n\":{n}}}"))]))
             .collect();
         let mut make = Make { script, ..Make::default() };
-        make.limits.turns = 3;
+        make.limits.max_turns = 3;
         let mut rig = make.rig(plain).await;
         assert_eq!(rig.outcome("go").await, Some(Outcome::MaxTurns));
         assert_eq!(rig.shape(), "u:go | x0=answer to x0 | x1=answer to x1 | x2=answer to x2");
@@ -312,13 +317,13 @@ fn b4_12_an_error_a_time_out_and_a_limit_leave_as_much_as_an_interrupt() {
         let script = vec![reply([call("x", "slow", "{}"), call("y", "do", "{}")])];
         let mut rig = Make { script, ..Make::default() }
             .rig(|world| {
-                let mut slow = custom("slow", Effect::Writes, world, |work| {
+                let mut slow = custom("slow", ToolEffect::Writes, world, |work| {
                     work.output.push(b"not yet");
                     Box::pin(std::future::pending())
                 });
                 slow.about_mut().limit = Duration::from_millis(20);
-                let quick = custom("do", Effect::Writes, world, |_| {
-                    Box::pin(async { Answer::done("quick") })
+                let quick = custom("do", ToolEffect::Writes, world, |_| {
+                    Box::pin(async { ToolCallResult::done("quick") })
                 });
                 toolbox([Arc::new(slow) as Arc<dyn Tool>, Arc::new(quick)])
             })
@@ -361,9 +366,12 @@ fn b4_13_a_history_made_shorter_parts_no_unit_and_one_that_cannot_be_is_told_bef
         let make = Make { before, ..Make::default() };
         let mut rig = make.rig(plain).await;
         let count = rig.tool_loop.history().len();
-        let shorter =
-            rig.tool_loop.compact(Wish::default(), &mut Silent).await.expect("a compaction");
-        if let Compaction::Shorter { .. } = shorter {
+        let shorter = rig
+            .tool_loop
+            .compact(CompactOptions::default(), &mut SilentObserver)
+            .await
+            .expect("a compaction");
+        if let LoopCompaction::Compacted { .. } = shorter {
             assert!(rig.tool_loop.history().len() < count);
         }
         rig.check();
@@ -375,7 +383,7 @@ fn b4_13_a_history_made_shorter_parts_no_unit_and_one_that_cannot_be_is_told_bef
         match finished {
             Ok(finished) => assert_eq!(finished.ended.outcome, Some(Outcome::Failed)),
             Err(error) => assert!(
-                matches!(error, LoopError::Untold(_) | LoopError::TooLarge { .. }),
+                matches!(error, LoopError::Unconvertible(_) | LoopError::TooLarge { .. }),
                 "{error:?}"
             ),
         }
@@ -390,9 +398,11 @@ fn b0_6_a_load_shows_open_calls_and_the_end_of_a_dead_run_answers_exactly_those_
         let script =
             vec![reply([call("a", "do", "{}"), call("b", "hang", "{}"), call("c", "do", "{}")])];
         let hanging = |world: &World| {
-            let hang = custom("hang", Effect::Writes, world, |_| Box::pin(std::future::pending()));
-            let quick =
-                custom("do", Effect::Writes, world, |_| Box::pin(async { Answer::done("done") }));
+            let hang =
+                custom("hang", ToolEffect::Writes, world, |_| Box::pin(std::future::pending()));
+            let quick = custom("do", ToolEffect::Writes, world, |_| {
+                Box::pin(async { ToolCallResult::done("done") })
+            });
             toolbox([Arc::new(hang) as Arc<dyn Tool>, Arc::new(quick)])
         };
         let mut rig = Make { script, ..Make::default() }.rig(hanging).await;
@@ -430,7 +440,7 @@ fn b0_7_an_end_and_a_repair_of_it_add_one_answer_for_each_call() {
             assert_eq!(rig.outcome("on").await, Some(Outcome::Completed));
             rig.again(Make::default(), plain).await
         };
-        let document = rig.document(Wire::Anthropic).to_string();
+        let document = rig.document(Format::Anthropic).to_string();
         for id in ["x", "y"] {
             let answer = format!("\"tool_use_id\":\"{id}\"");
             assert_eq!(document.matches(&answer).count(), 1, "{document}");
@@ -445,27 +455,27 @@ fn b0_8_an_answer_that_comes_before_the_end_is_written_wins_over_a_placeholder()
         let script = vec![reply([call("x", "late", "{}"), call("y", "slow", "{}")])];
         let tools = |world: &World| {
             let inner = world.clone();
-            let late = custom("late", Effect::Reads, world, move |mut work| {
+            let late = custom("late", ToolEffect::Reads, world, move |mut work| {
                 let world = inner.clone();
                 Box::pin(async move {
                     world.company(2).await;
                     world.press();
-                    work.stop.reached(Stage::Asked).await;
+                    work.stop.wait_for(StopLevel::Graceful).await;
                     tokio::time::sleep(Duration::from_millis(5)).await;
-                    Answer::done("the real one")
+                    ToolCallResult::done("the real one")
                 })
             });
-            let slow = custom("slow", Effect::Reads, world, |mut work| {
+            let slow = custom("slow", ToolEffect::Reads, world, |mut work| {
                 Box::pin(async move {
-                    work.stop.reached(Stage::Asked).await;
-                    let content = Content::Text("half".to_owned());
-                    Answer { how: How::Stopped, content }
+                    work.stop.wait_for(StopLevel::Graceful).await;
+                    let content = ToolResultContent::Text("half".to_owned());
+                    ToolCallResult { completion: ToolCompletion::Stopped, content }
                 })
             });
             toolbox([Arc::new(late) as Arc<dyn Tool>, Arc::new(slow)])
         };
         let mut make = Make { script, ..Make::default() };
-        make.limits.grace = Duration::from_secs(5);
+        make.limits.stop_grace = Duration::from_secs(5);
         let mut rig = make.rig(tools).await;
         assert_eq!(rig.outcome("go").await, Some(Outcome::Stopped));
         let shape = rig.shape();
@@ -482,10 +492,10 @@ fn nothing_to_say_and_nothing_to_go_on_with_is_told() {
         let mut rig = Make::default().rig(plain).await;
         for prompt in ["", "  \n"] {
             let told = rig.say(prompt).await;
-            assert!(matches!(told, Err(LoopError::Nothing)), "{told:?}");
+            assert!(matches!(told, Err(LoopError::NothingToSend)), "{told:?}");
         }
-        let told = rig.tool_loop.go_on(&mut Silent).await;
-        assert!(matches!(told, Err(LoopError::Nothing)), "{told:?}");
+        let told = rig.tool_loop.resume(&mut SilentObserver).await;
+        assert!(matches!(told, Err(LoopError::NothingToSend)), "{told:?}");
         let _: &ToolLoop<_> = &rig.tool_loop;
         rig.check();
     });

@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    model::{Endpoint, Model, ModelAbout, ModelError, Piece, Sealed, Speech},
-    tool_loop::{Setup, ToolLoop},
+    model::{
+        ChatModel, ModelDescription, ModelEndpoint, ModelError, ReplyDelta, ReplyStream,
+        ValidRequest,
+    },
+    tool_loop::{LoopSetup, ToolLoop},
 };
-use foxwedge_run::{Body, Outcome};
-use foxwedge_tools::Future;
+use foxwedge_run::{EventPayload, Outcome};
+use foxwedge_tools::ToolFuture;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::{
@@ -28,30 +31,30 @@ const PROMPT: &str = r#"Please think, then call look with {"path":"a"} and peek 
 
 /// A model with a point before each of its pieces.
 struct Through {
-    inner: Endpoint,
+    inner: ModelEndpoint,
     world: World,
 }
 
 struct Pieces {
-    inner: Box<dyn Speech>,
+    inner: Box<dyn ReplyStream>,
     world: World,
     /// The point in front of the next piece was passed.
     passed: bool,
 }
 
-impl Model for Through {
-    fn about(&self) -> &ModelAbout {
+impl ChatModel for Through {
+    fn about(&self) -> &ModelDescription {
         self.inner.about()
     }
 
-    fn ask(&self, request: Sealed) -> Box<dyn Speech> {
-        let (inner, world) = (self.inner.ask(request), self.world.clone());
+    fn send(&self, request: ValidRequest) -> Box<dyn ReplyStream> {
+        let (inner, world) = (self.inner.send(request), self.world.clone());
         Box::new(Pieces { inner, world, passed: false })
     }
 }
 
-impl Speech for Pieces {
-    fn next(&mut self) -> Future<'_, Result<Option<Piece>, ModelError>> {
+impl ReplyStream for Pieces {
+    fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>> {
         Box::pin(async move {
             // Whoever is dropped while it waits does not pass the point again.
             if !std::mem::replace(&mut self.passed, true) {
@@ -60,38 +63,39 @@ impl Speech for Pieces {
                     return Err(trouble());
                 }
             }
-            let piece = self.inner.next().await;
+            let piece = self.inner.next_delta().await;
             self.passed = false;
             piece
         })
     }
 
-    fn message(&mut self) -> Option<String> {
-        self.inner.message()
+    fn take_message(&mut self) -> Option<String> {
+        self.inner.take_message()
     }
 }
 
-fn model(wire: Wire, world: &World) -> Arc<Through> {
+fn model(wire: Format, world: &World) -> Arc<Through> {
     let name = match wire {
-        Wire::Gemini => "gemini-3-scripted",
-        Wire::Anthropic => "claude-scripted",
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Bedrock => "scripted",
+        Format::Gemini => "gemini-3-scripted",
+        Format::Anthropic => "claude-scripted",
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock => "scripted",
     };
-    Arc::new(Through { inner: Endpoint::scripted_as(wire, name), world: world.clone() })
+    Arc::new(Through { inner: ModelEndpoint::scripted_in(wire, name), world: world.clone() })
 }
 
 /// Plays with the built-in model, then goes on with it; what is wrong.
-async fn breaches(wire: Wire, world: &World) -> Vec<String> {
+async fn breaches(wire: Format, world: &World) -> Vec<String> {
     let (ground, scene) = (Ground::file(), Scene { manner: Manner::Stops, ..Scene::new(wire) });
     let double = Double::new();
-    let setup = |process: String| Setup { limits: limits(), process, ..Setup::new(SESSION) };
+    let setup =
+        |process: String| LoopSetup { limits: limits(), process, ..LoopSetup::new(SESSION) };
     let store = Arc::new(Watched::new(ground.open().await, world.clone(), Leases::Real));
     let work = async {
         let (tools, gate) = (scene.tools(world), Arc::new(Gate(world.clone())));
         let open = ToolLoop::open(store, setup(double.name()), model(wire, world), tools, gate);
         let mut tool_loop = open.await?;
         world.set_press(pressing(tool_loop.handle()));
-        tool_loop.say(PROMPT, &mut Audience::new(world)).await
+        tool_loop.prompt(PROMPT, &mut Audience::new(world)).await
     };
     let first = tokio::select! {
         biased;
@@ -108,11 +112,11 @@ async fn breaches(wire: Wire, world: &World) -> Vec<String> {
     let store = ground::open(ground.address()).await;
     let watched = Arc::new(Watched::new(store.clone(), second.clone(), Leases::Real));
     let (tools, gate) = (scene.tools(&second), Arc::new(Gate(second.clone())));
-    let setup = setup(foxwedge_store::process::me());
+    let setup = setup(foxwedge_store::process::current_owner());
     let open = ToolLoop::open(watched, setup, model(wire, &second), tools, gate);
     let mut tool_loop = open.await.expect("a loop");
     let left = Left::of(&tool_loop, &store).await;
-    match tool_loop.say(NEXT, &mut Audience::new(&second)).await {
+    match tool_loop.prompt(NEXT, &mut Audience::new(&second)).await {
         Ok(finished) if finished.ended.outcome == Some(Outcome::Completed) => {}
         other => found.push(format!("afterwards: {other:?}")),
     }
@@ -123,7 +127,8 @@ async fn breaches(wire: Wire, world: &World) -> Vec<String> {
             found.extend(objections(wire, document));
         }
         for (row, events) in &left.runs {
-            let ends = events.iter().filter(|event| matches!(event.body, Body::Ended(_))).count();
+            let ends =
+                events.iter().filter(|event| matches!(event.body, EventPayload::Ended(_))).count();
             if ends != 1 || row.state.outcome().is_none() {
                 found.push(format!("run {} has {ends} ends", row.id));
             }
@@ -140,7 +145,7 @@ async fn breaches(wire: Wire, world: &World) -> Vec<String> {
     found
 }
 
-fn at_every_point(wire: Wire, act: Act, stride: usize) {
+fn at_every_point(wire: Format, act: Act, stride: usize) {
     LocalSet::new().block_on(&runtime(), async {
         let world = World::quiet();
         assert_eq!(breaches(wire, &world).await, Vec::<String>::new(), "{wire:?}");

@@ -7,15 +7,18 @@ use std::{
     task::Poll,
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    model::{Called, Model, ModelAbout, ModelError, Piece, Sealed, Speech, StopKind},
-    tool_loop::Handle,
+    model::{
+        ChatModel, ModelDescription, ModelError, ReplyDelta, ReplyStopReason, ReplyStream,
+        ReplyToolCall, ValidRequest,
+    },
+    tool_loop::LoopHandle,
 };
-use foxwedge_run::{Outcome, Usage};
+use foxwedge_run::{Outcome, RunUsage};
 use foxwedge_store::AnyStore;
 use foxwedge_testkit::Random;
-use foxwedge_tools::Future;
+use foxwedge_tools::ToolFuture;
 
 use crate::{
     account::{LAST, ReplyAccount, pieces, run},
@@ -27,14 +30,14 @@ use crate::{
 
 /// A model that has so many pieces ready at once, and then none for a moment.
 struct BurstModel {
-    about: ModelAbout,
-    wire: Wire,
+    about: ModelDescription,
+    wire: Format,
     replies: Mutex<VecDeque<Vec<SentPiece>>>,
     /// How many pieces are ready at once, round and round.
     bursts: Vec<usize>,
     /// What comes behind the first reply.
     end: BurstEnd,
-    handle: Mutex<Option<Handle>>,
+    handle: Mutex<Option<LoopHandle>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,9 +50,9 @@ enum BurstEnd {
 }
 
 impl BurstModel {
-    fn new(wire: Wire, sent: &[SentPiece], bursts: &[usize], end: BurstEnd) -> Arc<BurstModel> {
+    fn new(wire: Format, sent: &[SentPiece], bursts: &[usize], end: BurstEnd) -> Arc<BurstModel> {
         let (name, profile) = script::named(provider(wire));
-        let about = ModelAbout { name: name.into(), wire, profile, window: None };
+        let about = ModelDescription { name: name.into(), wire, profile, window: None };
         let mut replies = VecDeque::from([sent.to_vec()]);
         replies.push_back(vec![SentPiece::Text(LAST.to_owned())]);
         let (replies, handle) = (Mutex::new(replies), Mutex::new(None));
@@ -57,19 +60,19 @@ impl BurstModel {
     }
 }
 
-impl Model for BurstModel {
-    fn about(&self) -> &ModelAbout {
+impl ChatModel for BurstModel {
+    fn about(&self) -> &ModelDescription {
         &self.about
     }
 
-    fn ask(&self, _: Sealed) -> Box<dyn Speech> {
+    fn send(&self, _: ValidRequest) -> Box<dyn ReplyStream> {
         let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = replies.len() == 2;
         let sent = replies.pop_front().unwrap_or_default();
-        let mut pieces: VecDeque<Piece> = sent.into_iter().map(piece).collect();
+        let mut pieces: VecDeque<ReplyDelta> = sent.into_iter().map(piece).collect();
         let end = if is_first { self.end } else { BurstEnd::Whole };
         if end == BurstEnd::Whole {
-            pieces.push_back(Piece::Stop(StopKind::Done));
+            pieces.push_back(ReplyDelta::Stop(ReplyStopReason::Done));
         }
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (bursts, wire) = (self.bursts.clone(), self.wire);
@@ -79,18 +82,18 @@ impl Model for BurstModel {
 }
 
 struct BurstSpeech {
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<ReplyDelta>,
     said: Vec<Say>,
     bursts: Vec<usize>,
     at: usize,
     ready: usize,
     end: BurstEnd,
-    handle: Option<Handle>,
-    wire: Wire,
+    handle: Option<LoopHandle>,
+    wire: Format,
 }
 
-impl Speech for BurstSpeech {
-    fn next(&mut self) -> Future<'_, Result<Option<Piece>, ModelError>> {
+impl ReplyStream for BurstSpeech {
+    fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>> {
         Box::pin(poll_fn(|context| {
             if self.ready == 0 {
                 self.at += 1;
@@ -106,9 +109,9 @@ impl Speech for BurstSpeech {
                 });
             };
             match &piece {
-                Piece::Text(text) => self.said.push(Say::Text(text.clone())),
-                Piece::Thought(text) => self.said.push(Say::Thought(text.clone())),
-                Piece::Call(call) => self.said.push(Say::Call(call.clone())),
+                ReplyDelta::Text(text) => self.said.push(Say::Text(text.clone())),
+                ReplyDelta::Reasoning(text) => self.said.push(Say::Thought(text.clone())),
+                ReplyDelta::Call(call) => self.said.push(Say::Call(call.clone())),
                 _ => {}
             }
             if let BurstEnd::Pressed(left) = &mut self.end {
@@ -116,14 +119,14 @@ impl Speech for BurstSpeech {
                 if *left == 0
                     && let Some(handle) = self.handle.take()
                 {
-                    handle.press();
+                    handle.interrupt();
                 }
             }
             Poll::Ready(Ok(Some(piece)))
         }))
     }
 
-    fn message(&mut self) -> Option<String> {
+    fn take_message(&mut self) -> Option<String> {
         // A thought in the middle has no place in what this spells.
         let said: Vec<Say> =
             self.said.iter().filter(|say| !matches!(say, Say::Thought(_))).cloned().collect();
@@ -131,14 +134,14 @@ impl Speech for BurstSpeech {
     }
 }
 
-fn piece(sent: SentPiece) -> Piece {
+fn piece(sent: SentPiece) -> ReplyDelta {
     match sent {
-        SentPiece::Text(text) => Piece::Text(text),
-        SentPiece::Thought(text) => Piece::Thought(text),
+        SentPiece::Text(text) => ReplyDelta::Text(text),
+        SentPiece::Thought(text) => ReplyDelta::Reasoning(text),
         SentPiece::Call { id, name, arguments, .. } => {
-            Piece::Call(Called { id, name, arguments: arguments.to_string() })
+            ReplyDelta::Call(ReplyToolCall { id, name, arguments: arguments.to_string() })
         }
-        SentPiece::Usage(output) => Piece::Usage(Usage { output, ..Usage::default() }),
+        SentPiece::Usage(output) => ReplyDelta::Usage(RunUsage { output, ..RunUsage::default() }),
     }
 }
 
@@ -174,7 +177,8 @@ fn no_kind_of_piece_is_lost_in_a_burst() {
                 // A word in front, so that there is something to say.
                 let mut sent = vec![SentPiece::Text("first-".to_owned())];
                 sent.extend(pieces(number - 1, Some(kind), number as u64));
-                let model = BurstModel::new(Wire::Anthropic, &sent, &[usize::MAX], BurstEnd::Whole);
+                let model =
+                    BurstModel::new(Format::Anthropic, &sent, &[usize::MAX], BurstEnd::Whole);
                 let told = format!("{number} pieces of kind {kind}");
                 let account = run(&store, &format!("k{kind}-{number}"), model, "go", drop).await;
                 account.check(&ReplyAccount::of(&sent), &told);
@@ -193,7 +197,7 @@ fn no_size_of_bursts_loses_a_piece() {
         let mixed = [vec![1], vec![64, 1], vec![65, 63], vec![1, 64, 2], some];
         for (at, bursts) in sizes.into_iter().chain(mixed).enumerate() {
             let sent = pieces(260, None, 1_000 + at as u64);
-            let model = BurstModel::new(Wire::OpenaiChat, &sent, &bursts, BurstEnd::Whole);
+            let model = BurstModel::new(Format::OpenaiChat, &sent, &bursts, BurstEnd::Whole);
             let account = run(&store, &format!("b{at}"), model, "go", drop).await;
             account.check(&ReplyAccount::of(&sent), &format!("bursts of {bursts:?}"));
         }
@@ -206,7 +210,7 @@ fn what_is_in_front_of_an_error_is_kept() {
         let store = memory().await;
         for number in AROUND {
             let sent = pieces(number, None, 2_000 + number as u64);
-            let model = BurstModel::new(Wire::Anthropic, &sent, &[usize::MAX], BurstEnd::Error);
+            let model = BurstModel::new(Format::Anthropic, &sent, &[usize::MAX], BurstEnd::Error);
             let told = format!("an error behind {number} pieces");
             let account = run(&store, &format!("e{number}"), model, "go", drop).await;
             let expected = ReplyAccount::of(&sent);
@@ -225,7 +229,7 @@ fn an_interrupt_in_a_burst_keeps_what_was_taken_and_runs_nothing() {
         for taken in [1, 2, 63, 64, 65, 66, 128, 129] {
             let sent = pieces(200, None, 3_000 + taken as u64);
             let end = BurstEnd::Pressed(taken);
-            let model = BurstModel::new(Wire::Anthropic, &sent, &[usize::MAX], end);
+            let model = BurstModel::new(Format::Anthropic, &sent, &[usize::MAX], end);
             let told = format!("an interrupt behind {taken} pieces");
             let hand = {
                 let model = model.clone();

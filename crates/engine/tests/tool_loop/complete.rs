@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::Wire;
-use foxwedge_engine::model::Endpoint;
+use foxwedge_core::Format;
+use foxwedge_engine::model::ModelEndpoint;
 
 use crate::{
     account::{LAST, ReplyAccount, pieces, run},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Sends a reply over the wire, cut so, and compares what became of it.
-async fn check(wire: Wire, sent: &[SentPiece], chunking: Chunking, told: &str) {
+async fn check(wire: Format, sent: &[SentPiece], chunking: Chunking, told: &str) {
     let last = [SentPiece::Text(LAST.to_owned())];
     let has_calls = sent.iter().any(|piece| matches!(piece, SentPiece::Call { .. }));
     let mut replies = vec![chunking.cut(&frames(wire, sent))];
@@ -22,7 +22,9 @@ async fn check(wire: Wire, sent: &[SentPiece], chunking: Chunking, told: &str) {
         replies.push(Chunking::OneWrite.cut(&frames(wire, &last)));
     }
     let (address, serving) = serve(replies).await;
-    let model = Endpoint::at(wire, &address, None, "test-model").expect("a model").with_tries(1);
+    let model = ModelEndpoint::at_address(wire, &address, None, "test-model")
+        .expect("a model")
+        .with_attempts(1);
     let mut account = run(&memory().await, "wire", Arc::new(model), "go", drop).await;
     account.shown = account.shown.sorted();
     account.stored = account.stored.sorted();
@@ -83,7 +85,7 @@ fn the_built_in_model_is_heard_completely() {
             for number in AROUND.into_iter().filter(|number| *number < 200) {
                 let words: Vec<String> = (0..number).map(|at| (at % 10).to_string()).collect();
                 let prompt = words.join(" ");
-                let model = Arc::new(Endpoint::scripted_as(wire, "scripted"));
+                let model = Arc::new(ModelEndpoint::scripted_in(wire, "scripted"));
                 let account = run(&store, &format!("w{number}"), model, &prompt, drop).await;
                 let told = format!("{wire:?}, {number} words");
                 for text in [account.shown.words(), account.stored.words()] {
@@ -93,7 +95,7 @@ fn the_built_in_model_is_heard_completely() {
             for number in [1, 63, 64, 65, 66, 70, 130] {
                 let calls: Vec<String> =
                     (0..number).map(|at| format!("call see with {{\"n\":{at}}}")).collect();
-                let model = Arc::new(Endpoint::scripted_as(wire, "scripted"));
+                let model = Arc::new(ModelEndpoint::scripted_in(wire, "scripted"));
                 let prompt = calls.join(" and ");
                 let account = run(&store, &format!("c{number}"), model, &prompt, drop).await;
                 let told = format!("{wire:?}, {number} calls");

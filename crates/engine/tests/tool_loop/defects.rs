@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_engine::model::StopKind;
+use foxwedge_engine::model::ReplyStopReason;
 use foxwedge_run::Outcome;
-use foxwedge_scripted::Provider;
-use foxwedge_tools::{Answer, Effect, Tool, Toolbox};
+use foxwedge_scripted::ScriptedProvider;
+use foxwedge_tools::{Tool, ToolCallResult, ToolEffect, Toolbox};
 
 use crate::{
     points::runtime,
@@ -18,23 +18,23 @@ use crate::{
 /// Three tools that read and write, and one that interrupts from the middle of its work.
 fn interrupting(world: &World) -> Toolbox {
     let inner = world.clone();
-    let stop = custom("stop", Effect::Writes, world, move |_| {
+    let stop = custom("stop", ToolEffect::Writes, world, move |_| {
         let world = inner.clone();
         Box::pin(async move {
             world.press();
-            Answer::done("it did its work")
+            ToolCallResult::done("it did its work")
         })
     });
     let quick = |name: &str, effect| {
         custom(name, effect, world, |work| {
-            let call = work.call.to_owned();
-            Box::pin(async move { Answer::done(format!("answer to {call}")) })
+            let call = work.call_id.to_owned();
+            Box::pin(async move { ToolCallResult::done(format!("answer to {call}")) })
         })
     };
     toolbox([
         Arc::new(stop) as Arc<dyn Tool>,
-        Arc::new(quick("do", Effect::Writes)),
-        Arc::new(quick("see", Effect::Reads)),
+        Arc::new(quick("do", ToolEffect::Writes)),
+        Arc::new(quick("see", ToolEffect::Reads)),
     ])
 }
 
@@ -68,11 +68,11 @@ fn an_error_or_a_limit_leaves_no_open_call_for_every_later_request_to_mend() {
         let mut notes = 0;
         for prompt in ["one", "two"] {
             let mut listener = |told| {
-                if let foxwedge_engine::tool_loop::Told::Note(_) = told {
+                if let foxwedge_engine::tool_loop::LoopEvent::Notice(_) = told {
                     notes += 1;
                 }
             };
-            rig.tool_loop.say(prompt, &mut listener).await.expect("a run");
+            rig.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
         }
         assert_eq!(notes, 0, "nothing had to be mended");
         // Two prompts and two replies.
@@ -138,7 +138,12 @@ fn text_and_finished_answers_of_an_interrupted_turn_stay() {
 #[test]
 fn calls_are_run_whatever_the_model_says_why_it_stopped() {
     runtime().block_on(async {
-        for stop in [StopKind::Done, StopKind::Length, StopKind::Pause, StopKind::Refused] {
+        for stop in [
+            ReplyStopReason::Done,
+            ReplyStopReason::Length,
+            ReplyStopReason::Pause,
+            ReplyStopReason::Refused,
+        ] {
             let script = vec![Reply { says: vec![call("x", "do", "{}")], stop }];
             let mut rig = Make { script, ..Make::default() }.rig(plain).await;
             rig.say("go").await.expect("a run");
@@ -158,9 +163,9 @@ fn a_running_turn_that_grows_too_large_is_made_shorter_or_told_and_never_sent() 
         let make = Make { script, window: Some(20_000), ..Make::default() };
         let mut rig = make
             .rig(|world| {
-                let much = custom("much", Effect::Reads, world, |work| {
+                let much = custom("much", ToolEffect::Reads, world, |work| {
                     let many = format!("{} {}", work.input["n"], "words and words ".repeat(1_000));
-                    Box::pin(async move { Answer::done(many) })
+                    Box::pin(async move { ToolCallResult::done(many) })
                 });
                 toolbox([Arc::new(much) as Arc<dyn Tool>])
             })
@@ -195,9 +200,9 @@ fn two_calls_of_one_id_in_a_turn_are_told_apart_and_later_turns_are_their_own() 
             ];
             let mut rig = Make { wire, script, ..Make::default() }
                 .rig(|world| {
-                    let see = custom("see", Effect::Reads, world, |work| {
+                    let see = custom("see", ToolEffect::Reads, world, |work| {
                         let number = work.input["n"].to_string();
-                        Box::pin(async move { Answer::done(format!("number {number}")) })
+                        Box::pin(async move { ToolCallResult::done(format!("number {number}")) })
                     });
                     toolbox([Arc::new(see) as Arc<dyn Tool>])
                 })
@@ -224,8 +229,8 @@ fn b4_14_what_a_model_reasoned_stays_with_its_calls_where_its_provider_wants_it(
             reply([thought("because "), thought("of that"), call("x", "do", "{}")]),
             reply([thought("and so"), text("done"), call("y", "do", r#"{"n":2}"#)]),
         ];
-        for provider in [Provider::Deepseek, Provider::Anthropic] {
-            let wire = provider.wire();
+        for provider in [ScriptedProvider::Deepseek, ScriptedProvider::Anthropic] {
+            let wire = provider.request_format();
             let make =
                 Make { wire, provider: Some(provider), script: script.clone(), ..Make::default() };
             let mut rig = make.rig(plain).await;

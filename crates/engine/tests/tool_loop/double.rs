@@ -19,8 +19,8 @@ impl Double {
     /// The name in which a loop runs.
     pub(crate) fn name(&self) -> String {
         let id = self.0.id();
-        let began = process::began(id).expect("its start");
-        format!("foxwedge {id} {began} {}", process::machine().expect("a machine"))
+        let began = process::start_time(id).expect("its start");
+        format!("foxwedge {id} {began} {}", process::machine_id().expect("a machine"))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use crate::{
     ground::{Ground, Kind},
@@ -24,14 +24,14 @@ const POINT: &str = "FOXWEDGE_LOOP_POINT";
 const WIRE: &str = "FOXWEDGE_LOOP_WIRE";
 const PRESS: &str = "FOXWEDGE_LOOP_PRESS";
 
-fn scene(kind: Kind, wire: Wire) -> Scene {
+fn scene(kind: Kind, wire: Format) -> Scene {
     let (story, name) = (short_story(), Name::Own);
     Scene { kind, manner: Manner::Stops, story, name, ..Scene::new(wire) }
 }
 
 /// Plays until it is killed.
 pub(crate) fn play() {
-    let wire = Wire::parse(&process::value(WIRE)).expect("a format");
+    let wire = Format::parse(&process::value(WIRE)).expect("a format");
     let point: usize = process::value(POINT).parse().expect("a number");
     let press: usize = process::value(PRESS).parse().expect("a number");
     let mut scene = scene(Kind::File, wire);
@@ -46,7 +46,7 @@ pub(crate) fn play() {
 }
 
 /// Kills a process at each point, until one comes to its end.
-fn campaign(kind: Kind, wire: Wire, stride: usize, press: usize) -> usize {
+fn campaign(kind: Kind, wire: Format, stride: usize, press: usize) -> usize {
     let runtime = runtime();
     let folder = Temporary::folder();
     let mut told = Vec::new();
@@ -88,22 +88,22 @@ fn campaign(kind: Kind, wire: Wire, stride: usize, press: usize) -> usize {
 
 #[test]
 fn a_process_killed_at_every_point_leaves_a_conversation_that_goes_on() {
-    campaign(Kind::File, Wire::Anthropic, stride(2), 0);
+    campaign(Kind::File, Format::Anthropic, stride(2), 0);
 }
 
 #[test]
 fn a_process_killed_while_it_stops() {
-    campaign(Kind::File, Wire::OpenaiChat, stride(5), 2);
+    campaign(Kind::File, Format::OpenaiChat, stride(5), 2);
 }
 
 #[test]
 fn a_process_killed_over_postgres() {
-    campaign(Kind::Postgres, Wire::OpenaiChat, stride(12), 0);
+    campaign(Kind::Postgres, Format::OpenaiChat, stride(12), 0);
 }
 
 #[test]
 fn a_process_killed_in_every_format() {
-    for wire in [Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [Format::OpenaiResponses, Format::Gemini] {
         campaign(Kind::File, wire, stride(12), 0);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
     model::ModelError,
-    tool_loop::{Compaction, Note, Silent, Told, Wish},
+    tool_loop::{CompactOptions, LoopCompaction, LoopEvent, LoopNotice, SilentObserver},
 };
 use foxwedge_run::Outcome;
-use foxwedge_tools::{Answer, Effect, Tool, Toolbox};
+use foxwedge_tools::{Tool, ToolCallResult, ToolEffect, Toolbox};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -26,9 +26,9 @@ fn many(number: usize) -> impl FnOnce(&World) -> Toolbox {
         let tool = |at: usize| {
             // The names are in another order than the tools.
             let name = format!("t{:05}", number - at);
-            Arc::new(custom(&name, Effect::Reads, world, |work| {
-                let call = work.call.to_owned();
-                Box::pin(async move { Answer::done(format!("answer to {call}")) })
+            Arc::new(custom(&name, ToolEffect::Reads, world, |work| {
+                let call = work.call_id.to_owned();
+                Box::pin(async move { ToolCallResult::done(format!("answer to {call}")) })
             })) as Arc<dyn Tool>
         };
         toolbox((0..number).map(tool))
@@ -52,8 +52,8 @@ fn more_tools_than_a_provider_takes_fail_no_prompt() {
         for wire in WIRES {
             for number in [127, 128, 129, 256, 257, 1_000] {
                 let most = match wire {
-                    Wire::OpenaiChat | Wire::OpenaiResponses => 128,
-                    Wire::Anthropic | Wire::Gemini | Wire::Bedrock => usize::MAX,
+                    Format::OpenaiChat | Format::OpenaiResponses => 128,
+                    Format::Anthropic | Format::Gemini | Format::Bedrock => usize::MAX,
                 };
                 // The first that was added is called, which stands last by its name.
                 let first = format!("t{number:05}");
@@ -78,19 +78,19 @@ fn a_provider_that_takes_fewer_tools_than_anybody_knew_is_asked_with_fewer() {
     runtime().block_on(async {
         let refused = || {
             let message = "the provider answers 400 Bad Request: too many tools".to_owned();
-            reply([Say::Break(ModelError { code: "too_many_tools", message, passing: false })])
+            reply([Say::Break(ModelError { code: "too_many_tools", message, retryable: false })])
         };
         let script = vec![refused(), refused(), reply([text("fine")]), reply([text("still")])];
-        let make = Make { wire: Wire::OpenaiChat, script, ..Make::default() };
+        let make = Make { wire: Format::OpenaiChat, script, ..Make::default() };
         let mut rig = make.rig(many(100)).await;
         let mut notes = Vec::new();
         let mut listener = |told| {
-            if let Told::Note(Note::FewerTools { offered, all }) = told {
+            if let LoopEvent::Notice(LoopNotice::FewerTools { offered, all }) = told {
                 notes.push((offered, all));
             }
         };
         for prompt in ["go", "on"] {
-            let finished = rig.tool_loop.say(prompt, &mut listener).await.expect("a run");
+            let finished = rig.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
             assert_eq!(finished.ended.outcome, Some(Outcome::Completed), "{prompt}");
         }
         assert_eq!(notes, [(50, 100), (25, 100)], "told once for each refusal");
@@ -107,10 +107,10 @@ fn a_provider_that_refuses_every_tool_is_believed_in_the_end() {
     runtime().block_on(async {
         let refused = || {
             let message = "the provider answers 400 Bad Request: too many tools".to_owned();
-            reply([Say::Break(ModelError { code: "too_many_tools", message, passing: false })])
+            reply([Say::Break(ModelError { code: "too_many_tools", message, retryable: false })])
         };
         let script = (0..20).map(|_| refused()).collect();
-        let make = Make { wire: Wire::OpenaiChat, script, ..Make::default() };
+        let make = Make { wire: Format::OpenaiChat, script, ..Make::default() };
         let mut rig = make.rig(many(8)).await;
         assert_eq!(rig.outcome("go").await, Some(Outcome::Failed));
         let counts: Vec<usize> =
@@ -139,11 +139,11 @@ fn a_compaction_that_somebody_stops_does_not_say_that_there_is_nothing_to_gain()
             while model.requests().is_empty() {
                 tokio::task::yield_now().await;
             }
-            handle.press();
+            handle.interrupt();
             std::future::pending::<()>().await;
         };
-        let mut silent = Silent;
-        let compaction = rig.tool_loop.compact(Wish::default(), &mut silent);
+        let mut silent = SilentObserver;
+        let compaction = rig.tool_loop.compact(CompactOptions::default(), &mut silent);
         let stopped = timeout(Duration::from_secs(60), async {
             tokio::select! {
                 compaction = compaction => compaction,
@@ -151,7 +151,7 @@ fn a_compaction_that_somebody_stops_does_not_say_that_there_is_nothing_to_gain()
             }
         });
         let stopped = stopped.await.expect("an end within a minute").expect("a compaction");
-        assert_eq!(stopped, Compaction::Stopped);
+        assert_eq!(stopped, LoopCompaction::Stopped);
         assert_eq!(rig.tool_loop.history().len(), count, "the history stays as it is");
         assert_eq!(rig.outcome("next").await, Some(Outcome::Completed));
         rig.check();

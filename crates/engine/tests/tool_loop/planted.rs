@@ -1,8 +1,8 @@
 //! What is wrong is found: a play that went well is told wrongly, once in every way, and the truth
 //! has to notice.
 
-use foxwedge_core::Wire;
-use foxwedge_run::{Body, Effect, How, Outcome};
+use foxwedge_core::Format;
+use foxwedge_run::{EventPayload, Outcome, RunEffect, ToolOutcome};
 use foxwedge_store::RunState;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::{
 /// interrupted, `forbidden` never ran.
 fn interrupted() -> (Scene, Played) {
     runtime().block_on(async {
-        let mut scene = Scene { manner: Manner::Stops, ..Scene::new(Wire::Anthropic) };
+        let mut scene = Scene { manner: Manner::Stops, ..Scene::new(Format::Anthropic) };
         for at in 1.. {
             scene.plan = vec![(Class::Tool, at, Act::Press(1))];
             let played = scene.play().await.expect("a file");
@@ -78,7 +78,8 @@ const FAULTS: [Fault; 16] = [
             if let RunState::Ended { ended, .. } = &mut row.state {
                 ended.outcome = Some(Outcome::Failed);
             }
-            if let Some(Body::Ended(ended)) = events.last_mut().map(|event| &mut event.body) {
+            if let Some(EventPayload::Ended(ended)) = events.last_mut().map(|event| &mut event.body)
+            {
                 ended.outcome = Some(Outcome::Failed);
             }
         },
@@ -176,10 +177,10 @@ const FAULTS: [Fault; 16] = [
         |played| {
             let events = &mut played.left.runs[0].1;
             for event in events {
-                if let Body::Result(result) = &mut event.body
+                if let EventPayload::ToolResult(result) = &mut event.body
                     && result.call.id.as_deref() == Some("c3")
                 {
-                    result.how = How::Cancelled;
+                    result.outcome = ToolOutcome::Cancelled;
                 }
             }
         },
@@ -190,7 +191,7 @@ const FAULTS: [Fault; 16] = [
     (
         "somebody was told more than is stored",
         |played| {
-            let told = |seen: &&Seen| matches!(seen, Seen::Told(it) if matches!(**it, Effect::Show { .. }));
+            let told = |seen: &&Seen| matches!(seen, Seen::Told(it) if matches!(**it, RunEffect::Show { .. }));
             let last = played.log.iter().rev().find(told).cloned().expect("something");
             played.log.push(last);
         },

@@ -5,11 +5,13 @@ use std::{
     collections::BTreeMap, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration,
 };
 
-use foxwedge_core::Wire;
-use foxwedge_engine::tool_loop::{Handle, Limits, LoopError, Pressed, Setup, ToolLoop};
-use foxwedge_run::{Event, Outcome};
-use foxwedge_store::{AnyStore, Filter, Page, RunRow, Store};
-use foxwedge_tools::{Effect, Toolbox};
+use foxwedge_core::Format;
+use foxwedge_engine::tool_loop::{
+    InterruptResult, LoopError, LoopHandle, LoopLimits, LoopSetup, ToolLoop,
+};
+use foxwedge_run::{Outcome, RunEvent};
+use foxwedge_store::{AnyStore, ListFilter, ListPage, RunRow, Store};
+use foxwedge_tools::{ToolEffect, Toolbox};
 use serde_json::Value;
 
 use crate::{
@@ -69,10 +71,10 @@ pub(crate) fn short_story() -> Vec<Reply> {
 #[derive(Clone)]
 pub(crate) struct Scene {
     pub(crate) kind: Kind,
-    pub(crate) wire: Wire,
+    pub(crate) wire: Format,
     pub(crate) manner: Manner,
     pub(crate) plan: Plan,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LoopLimits,
     pub(crate) story: Vec<Reply>,
     pub(crate) then: Then,
     pub(crate) name: Name,
@@ -100,7 +102,7 @@ pub(crate) enum Then {
 
 impl Scene {
     /// Nothing goes wrong, in a file.
-    pub(crate) fn new(wire: Wire) -> Scene {
+    pub(crate) fn new(wire: Format) -> Scene {
         Scene {
             kind: Kind::File,
             wire,
@@ -120,11 +122,11 @@ impl Scene {
             Worker::new(name, effect, world, manner)
         };
         toolbox([
-            Arc::new(worker("look", Effect::Reads).beside(2)) as Arc<dyn foxwedge_tools::Tool>,
-            Arc::new(worker("peek", Effect::Reads).beside(2)),
-            Arc::new(worker("write", Effect::Writes)),
-            Arc::new(worker("forbidden", Effect::Writes)),
-            Arc::new(worker("build", Effect::Writes)),
+            Arc::new(worker("look", ToolEffect::Reads).beside(2)) as Arc<dyn foxwedge_tools::Tool>,
+            Arc::new(worker("peek", ToolEffect::Reads).beside(2)),
+            Arc::new(worker("write", ToolEffect::Writes)),
+            Arc::new(worker("forbidden", ToolEffect::Writes)),
+            Arc::new(worker("build", ToolEffect::Writes)),
         ])
     }
 
@@ -144,13 +146,14 @@ impl Scene {
         let double = (self.name == Name::Double).then(Double::new);
         let work = async {
             let (tools, gate) = (self.tools(world), Arc::new(Gate(world.clone())));
-            let process = double.as_ref().map_or_else(foxwedge_store::process::me, Double::name);
-            let setup = Setup { process, ..self.setup() };
+            let process =
+                double.as_ref().map_or_else(foxwedge_store::process::current_owner, Double::name);
+            let setup = LoopSetup { process, ..self.setup() };
             let mut tool_loop = ToolLoop::open(store, setup, model, tools, gate).await?;
             world.set_press(pressing(tool_loop.handle()));
-            tool_loop.inbox().put(&[LATER.to_owned()]).await?;
+            tool_loop.inbox().replace(&[LATER.to_owned()]).await?;
             world.see(Seen::Queued);
-            tool_loop.say(PROMPT, &mut Audience::new(world)).await
+            tool_loop.prompt(PROMPT, &mut Audience::new(world)).await
         };
         let end = tokio::select! {
             biased;
@@ -180,13 +183,13 @@ impl Scene {
         let mut audience = Audience::new(&second);
         let mut ends = Vec::new();
         if self.then == Then::GoOn {
-            match tool_loop.go_on(&mut audience).await {
+            match tool_loop.resume(&mut audience).await {
                 Ok(finished) => ends.push(finished.ended.outcome),
-                Err(LoopError::Nothing) => {}
+                Err(LoopError::NothingToSend) => {}
                 Err(error) => second.breach(format!("it cannot go on: {error:?}")),
             }
         }
-        match tool_loop.say(NEXT, &mut audience).await {
+        match tool_loop.prompt(NEXT, &mut audience).await {
             Ok(finished) => ends.push(finished.ended.outcome),
             Err(error) => second.breach(format!("it cannot be told more: {error:?}")),
         }
@@ -220,15 +223,15 @@ impl Scene {
         records(store).await
     }
 
-    pub(crate) fn setup(&self) -> Setup {
+    pub(crate) fn setup(&self) -> LoopSetup {
         let instructions = "You are in a play.".to_owned();
-        Setup { instructions, limits: self.limits, ..Setup::new(SESSION) }
+        LoopSetup { instructions, limits: self.limits, ..LoopSetup::new(SESSION) }
     }
 }
 
 /// Short graces, so that whoever ignores a wish does not keep us waiting.
-pub(crate) fn limits() -> Limits {
-    Limits { grace: Duration::from_millis(25), ..Limits::default() }
+pub(crate) fn limits() -> LoopLimits {
+    LoopLimits { stop_grace: Duration::from_millis(25), ..LoopLimits::default() }
 }
 
 /// How the first part ended.
@@ -270,7 +273,7 @@ pub(crate) struct Played {
 #[derive(Clone)]
 pub(crate) struct Left {
     /// Its runs, the oldest first, with their events.
-    pub(crate) runs: Vec<(RunRow, Vec<Event>)>,
+    pub(crate) runs: Vec<(RunRow, Vec<RunEvent>)>,
     /// The conversation, in each format.
     pub(crate) documents: BTreeMap<&'static str, Value>,
     /// What it says.
@@ -281,8 +284,8 @@ pub(crate) struct Left {
 
 impl Left {
     pub(crate) async fn of<S: Store>(tool_loop: &ToolLoop<S>, store: &AnyStore) -> Left {
-        let told = |wire: Wire| {
-            let document = tool_loop.document(wire).expect("a document");
+        let told = |wire: Format| {
+            let document = tool_loop.to_request(wire).expect("a document");
             (wire.name(), serde_json::from_str(&document).expect("JSON"))
         };
         let documents: BTreeMap<&str, Value> = WIRES.into_iter().map(told).collect();
@@ -297,9 +300,9 @@ impl Left {
 }
 
 /// The runs of the session, the oldest first, with their events.
-pub(crate) async fn runs(store: &AnyStore) -> Vec<(RunRow, Vec<Event>)> {
-    let filter = Filter { session: Some(SESSION.to_owned()), ..Filter::default() };
-    let mut rows = store.runs(filter, Page::default()).await.expect("runs");
+pub(crate) async fn runs(store: &AnyStore) -> Vec<(RunRow, Vec<RunEvent>)> {
+    let filter = ListFilter { session: Some(SESSION.to_owned()), ..ListFilter::default() };
+    let mut rows = store.runs(filter, ListPage::default()).await.expect("runs");
     rows.sort_by_key(|row| row.epoch);
     let mut runs = Vec::new();
     for row in rows {
@@ -328,12 +331,12 @@ async fn settled(world: &World) {
 }
 
 /// What an interrupt brings about.
-pub(crate) fn pressing(handle: Handle) -> impl Fn() -> Pressing + Send + Sync + 'static {
-    move || match handle.press() {
-        Pressed::Idle => Pressing::Idle,
-        Pressed::Asked => Pressing::Asked,
-        Pressed::Forced => Pressing::Forced,
-        Pressed::Leave => Pressing::Leave,
+pub(crate) fn pressing(handle: LoopHandle) -> impl Fn() -> Pressing + Send + Sync + 'static {
+    move || match handle.interrupt() {
+        InterruptResult::Idle => Pressing::Idle,
+        InterruptResult::Stopping => Pressing::Asked,
+        InterruptResult::Forced => Pressing::Forced,
+        InterruptResult::AlreadyForced => Pressing::Leave,
     }
 }
 

@@ -5,11 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use foxwedge_core::Wire;
-use foxwedge_engine::model::{Model, ModelAbout, ModelError, Piece, Sealed, Speech};
-use foxwedge_scripted::{Provider, refusal};
+use foxwedge_core::Format;
+use foxwedge_engine::model::{
+    ChatModel, ModelDescription, ModelError, ReplyDelta, ReplyStream, ValidRequest,
+};
+use foxwedge_scripted::{ScriptedProvider, check_request};
 use foxwedge_testkit::violations;
-use foxwedge_tools::Future;
+use foxwedge_tools::ToolFuture;
 use serde_json::Value;
 
 use crate::{
@@ -19,8 +21,8 @@ use crate::{
 
 /// A model that plays a script. Behind its end it says the same few words.
 pub(crate) struct Player {
-    about: ModelAbout,
-    provider: Provider,
+    about: ModelDescription,
+    provider: ScriptedProvider,
     world: World,
     script: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Value>>,
@@ -30,19 +32,24 @@ pub(crate) struct Player {
 pub(crate) const DONE: &str = "That is all.";
 
 impl Player {
-    pub(crate) fn new(wire: Wire, world: &World, script: Vec<Reply>) -> Arc<Player> {
+    pub(crate) fn new(wire: Format, world: &World, script: Vec<Reply>) -> Arc<Player> {
         Player::of(script::provider(wire), world, script, None)
     }
 
     /// One of a provider, with a window.
     pub(crate) fn of(
-        provider: Provider,
+        provider: ScriptedProvider,
         world: &World,
         script: Vec<Reply>,
         window: Option<u64>,
     ) -> Arc<Player> {
         let (name, profile) = script::named(provider);
-        let about = ModelAbout { name: name.into(), wire: provider.wire(), profile, window };
+        let about = ModelDescription {
+            name: name.into(),
+            wire: provider.request_format(),
+            profile,
+            window,
+        };
         let (script, requests) = (Mutex::new(script.into()), Mutex::default());
         Arc::new(Player { about, provider, world: world.clone(), script, requests })
     }
@@ -57,11 +64,11 @@ impl Player {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn judge(&self, request: &Sealed) -> Value {
+    fn judge(&self, request: &ValidRequest) -> Value {
         if request.wire() != self.about.wire {
             self.world.breach(format!("it was asked in {:?}", request.wire()));
         }
-        if let Some(refused) = refusal(self.provider, request.body()) {
+        if let Some(refused) = check_request(self.provider, request.body()) {
             let body = short(&String::from_utf8_lossy(request.body()));
             self.world.breach(format!("the provider refuses: {}\n{body}", refused.message));
         }
@@ -76,12 +83,12 @@ impl Player {
     }
 }
 
-impl Model for Player {
-    fn about(&self) -> &ModelAbout {
+impl ChatModel for Player {
+    fn about(&self) -> &ModelDescription {
         &self.about
     }
 
-    fn ask(&self, request: Sealed) -> Box<dyn Speech> {
+    fn send(&self, request: ValidRequest) -> Box<dyn ReplyStream> {
         let body = self.judge(&request);
         let number = {
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,8 +101,8 @@ impl Model for Player {
         let Reply { says, stop } = next.unwrap_or_else(|| reply([text(DONE)]));
         let mut pieces: VecDeque<Line> = says.into_iter().map(Line::Say).collect();
         if !pieces.iter().any(|line| matches!(line, Line::Say(Say::Break(_) | Say::Hang))) {
-            pieces.push_back(Line::Piece(Piece::Stop(stop)));
-            pieces.push_back(Line::Piece(Piece::Usage(USAGE)));
+            pieces.push_back(Line::Piece(ReplyDelta::Stop(stop)));
+            pieces.push_back(Line::Piece(ReplyDelta::Usage(USAGE)));
         }
         let (world, provider) = (self.world.clone(), self.provider);
         Box::new(Words { world, provider, number, lines: pieces, said: Vec::new(), passed: 0 })
@@ -104,13 +111,13 @@ impl Model for Player {
 
 enum Line {
     Say(Say),
-    Piece(Piece),
+    Piece(ReplyDelta),
 }
 
 /// A reply of it, on its way.
 struct Words {
     world: World,
-    provider: Provider,
+    provider: ScriptedProvider,
     number: usize,
     lines: VecDeque<Line>,
     said: Vec<Say>,
@@ -120,7 +127,7 @@ struct Words {
 }
 
 impl Words {
-    async fn piece(&mut self) -> Result<Option<Piece>, ModelError> {
+    async fn piece(&mut self) -> Result<Option<ReplyDelta>, ModelError> {
         for side in ["before", "behind"].into_iter().skip(self.passed) {
             let name = format!("{side} a piece of reply {}", self.number);
             self.passed += 1;
@@ -146,12 +153,12 @@ impl Words {
                 match say {
                     Say::Text(text) => {
                         self.world.see(Seen::Spoke(text.clone()));
-                        Piece::Text(text)
+                        ReplyDelta::Text(text)
                     }
-                    Say::Thought(text) => Piece::Thought(text),
+                    Say::Thought(text) => ReplyDelta::Reasoning(text),
                     Say::Call(call) => {
                         self.world.see(Seen::Called(call.id.clone()));
-                        Piece::Call(call)
+                        ReplyDelta::Call(call)
                     }
                     Say::Break(_) | Say::Hang => return Err(trouble()),
                 }
@@ -160,12 +167,12 @@ impl Words {
     }
 }
 
-impl Speech for Words {
-    fn next(&mut self) -> Future<'_, Result<Option<Piece>, ModelError>> {
+impl ReplyStream for Words {
+    fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>> {
         Box::pin(self.piece())
     }
 
-    fn message(&mut self) -> Option<String> {
+    fn take_message(&mut self) -> Option<String> {
         script::message(self.provider, self.number, &self.said)
     }
 }

@@ -1,6 +1,6 @@
 //! Something happens at every point of a play, and the conversation never breaks.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use tokio::{
     runtime::{Builder, Runtime},
     task::{JoinSet, LocalSet},
@@ -82,7 +82,7 @@ pub(crate) fn at_every_point(
 }
 
 fn presses(kind: Kind, manner: Manner, times: usize, usual: usize) {
-    let scene = Scene { kind, manner, ..Scene::new(Wire::Anthropic) };
+    let scene = Scene { kind, manner, ..Scene::new(Format::Anthropic) };
     at_every_point(&scene, Class::All, stride(usual), |at| {
         vec![(Class::All, at, Act::Press(times))]
     });
@@ -126,7 +126,7 @@ fn a_third_interrupt_changes_nothing_more() {
 
 #[test]
 fn a_wish_and_then_force_a_little_later() {
-    let scene = Scene { manner: Manner::Ignores, ..Scene::new(Wire::OpenaiChat) };
+    let scene = Scene { manner: Manner::Ignores, ..Scene::new(Format::OpenaiChat) };
     for gap in [1, 2, 5] {
         at_every_point(&scene, Class::All, stride(17), |at| {
             vec![(Class::All, at, Act::Press(1)), (Class::All, at + gap, Act::Press(1))]
@@ -136,25 +136,25 @@ fn a_wish_and_then_force_a_little_later() {
 
 #[test]
 fn an_interrupt_whenever_the_loop_waits() {
-    let scene = Scene { manner: Manner::Stops, ..Scene::new(Wire::OpenaiChat) };
+    let scene = Scene { manner: Manner::Stops, ..Scene::new(Format::OpenaiChat) };
     at_every_point(&scene, Class::Wait, stride(4), |at| vec![(Class::Wait, at, Act::Press(1))]);
 }
 
 #[test]
 fn a_loop_dropped_at_every_point_goes_on_in_a_file() {
-    let scene = Scene::new(Wire::Anthropic);
+    let scene = Scene::new(Format::Anthropic);
     at_every_point(&scene, Class::All, stride(1), |at| vec![(Class::All, at, Act::Drop)]);
 }
 
 #[test]
 fn a_loop_dropped_whenever_it_waits_goes_on() {
-    let scene = Scene::new(Wire::OpenaiChat);
+    let scene = Scene::new(Format::OpenaiChat);
     at_every_point(&scene, Class::Wait, stride(4), |at| vec![(Class::Wait, at, Act::Drop)]);
 }
 
 #[test]
 fn a_loop_dropped_while_it_stops_goes_on() {
-    let scene = Scene { manner: Manner::Ignores, ..Scene::new(Wire::OpenaiChat) };
+    let scene = Scene { manner: Manner::Ignores, ..Scene::new(Format::OpenaiChat) };
     for gap in [1, 2, 3] {
         at_every_point(&scene, Class::All, stride(17), |at| {
             vec![(Class::All, at, Act::Press(1)), (Class::All, at + gap, Act::Drop)]
@@ -164,32 +164,32 @@ fn a_loop_dropped_while_it_stops_goes_on() {
 
 #[test]
 fn interrupts_and_drops_in_postgres() {
-    let scene = Scene { kind: Kind::Postgres, ..Scene::new(Wire::OpenaiChat) };
+    let scene = Scene { kind: Kind::Postgres, ..Scene::new(Format::OpenaiChat) };
     at_every_point(&scene, Class::All, stride(13), |at| vec![(Class::All, at, Act::Press(1))]);
     at_every_point(&scene, Class::All, stride(13), |at| vec![(Class::All, at, Act::Drop)]);
 }
 
 #[test]
 fn a_model_that_breaks_off_at_every_piece() {
-    let scene = Scene::new(Wire::OpenaiChat);
+    let scene = Scene::new(Format::OpenaiChat);
     at_every_point(&scene, Class::Model, stride(1), |at| vec![(Class::Model, at, Act::Fail)]);
 }
 
 #[test]
 fn a_tool_that_panics_at_every_step() {
-    let scene = Scene::new(Wire::Anthropic);
+    let scene = Scene::new(Format::Anthropic);
     at_every_point(&scene, Class::Tool, stride(1), |at| vec![(Class::Tool, at, Act::Fail)]);
 }
 
 #[test]
 fn a_store_that_fails_once_at_every_call() {
-    let scene = Scene::new(Wire::Anthropic);
+    let scene = Scene::new(Format::Anthropic);
     at_every_point(&scene, Class::Store, stride(3), |at| vec![(Class::Store, at, Act::Fail)]);
 }
 
 #[test]
 fn a_store_that_is_gone_from_any_call_on() {
-    let scene = Scene::new(Wire::Anthropic);
+    let scene = Scene::new(Format::Anthropic);
     at_every_point(&scene, Class::Store, stride(7), |at| vec![(Class::Store, at, Act::Out)]);
 }
 
@@ -207,7 +207,7 @@ fn a_limit_at_every_turn() {
     for wire in crate::script::WIRES {
         for turns in 1..=4 {
             let mut scene = Scene::new(wire);
-            scene.limits.turns = turns;
+            scene.limits.max_turns = turns;
             let (_, found) = runtime().block_on(tried(&scene)).expect("a file");
             assert_eq!(found, Vec::<String>::new(), "{wire:?}, {turns} turns");
         }

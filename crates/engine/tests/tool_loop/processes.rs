@@ -2,8 +2,8 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use foxwedge_run::{Outcome, Status};
-use foxwedge_tools::{Limits, Tool, Toolbox, Workspace};
+use foxwedge_run::{Outcome, ToolStatus};
+use foxwedge_tools::{Tool, ToolLimits, ToolWorkspace, Toolbox};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
 
@@ -51,8 +51,8 @@ enum Ends {
 
 async fn started(command: &str) -> (Rig, Temporary) {
     let folder = Temporary::folder();
-    let workspace = Workspace::open(folder.as_ref()).expect("a workspace");
-    let tools = workspace.chosen(&["run"], Limits::default()).expect("a tool");
+    let workspace = ToolWorkspace::open(folder.as_ref()).expect("a workspace");
+    let tools = workspace.tools_named(&["run"], ToolLimits::default()).expect("a tool");
     let arguments = json!({ "command": command }).to_string();
     let script = vec![reply([
         call("x", "run", arguments),
@@ -101,8 +101,8 @@ async fn try_it(name: &str, command: &str, ends: Ends) {
             });
             let finished = finished.expect("a run");
             assert_eq!(finished.ended.outcome, Some(Outcome::Stopped), "{name}");
-            let counts =
-                [Status::Interrupted, Status::Cancelled].map(|it| finished.summary.count(it));
+            let counts = [ToolStatus::Interrupted, ToolStatus::Cancelled]
+                .map(|it| finished.summary.count(it));
             assert_eq!(counts, [1, 1], "{name}, {ends:?}");
             let shape = rig.shape();
             assert!(shape.contains("half of it"), "{name}, {ends:?}: {shape}");

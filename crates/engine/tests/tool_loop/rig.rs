@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::tool_loop::{
-    Approver, Everything, Finished, Limits, LoopError, Setup, ToolLoop,
+    ApproveAll, FinishedRun, LoopError, LoopLimits, LoopSetup, ToolApprover, ToolLoop,
 };
-use foxwedge_run::{Body, Event, Outcome};
-use foxwedge_scripted::Provider;
+use foxwedge_run::{EventPayload, Outcome, RunEvent};
+use foxwedge_scripted::ScriptedProvider;
 use foxwedge_store::{AnyStore, NewRecord, NewSession, Store};
-use foxwedge_tools::{About, Answer, Effect, Future, Tool, Toolbox, Work};
+use foxwedge_tools::{
+    Tool, ToolCallResult, ToolEffect, ToolFuture, ToolInvocation, ToolSpec, Toolbox,
+};
 use serde_json::Value;
 
 use crate::{
@@ -37,14 +39,14 @@ pub(crate) struct Rig {
 
 /// How a rig is set up.
 pub(crate) struct Make {
-    pub(crate) wire: Wire,
+    pub(crate) wire: Format,
     pub(crate) script: Vec<Reply>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LoopLimits,
     pub(crate) leases: Leases,
     pub(crate) window: Option<u64>,
     /// Whose model it is, if not that of the format's owner.
-    pub(crate) provider: Option<Provider>,
-    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) provider: Option<ScriptedProvider>,
+    pub(crate) approver: Arc<dyn ToolApprover>,
     pub(crate) name: Name,
     /// Messages that are there already, in Anthropic's format.
     pub(crate) before: Vec<Value>,
@@ -53,13 +55,13 @@ pub(crate) struct Make {
 impl Default for Make {
     fn default() -> Make {
         Make {
-            wire: Wire::Anthropic,
+            wire: Format::Anthropic,
             script: Vec::new(),
             limits: limits(),
             leases: Leases::Real,
             window: None,
             provider: None,
-            approver: Arc::new(Everything),
+            approver: Arc::new(ApproveAll),
             name: Name::Double,
             before: Vec::new(),
         }
@@ -81,14 +83,14 @@ impl Make {
         let provider = self.provider.unwrap_or(provider(self.wire));
         let model = Player::of(provider, &world, self.script, self.window);
         let double = Double::new();
-        let setup = Setup {
+        let setup = LoopSetup {
             instructions: "You are in a play.".to_owned(),
             limits: self.limits,
             process: match self.name {
                 Name::Double => double.name(),
-                Name::Own => foxwedge_store::process::me(),
+                Name::Own => foxwedge_store::process::current_owner(),
             },
-            ..Setup::new(SESSION)
+            ..LoopSetup::new(SESSION)
         };
         let open = ToolLoop::open(watched, setup, model.clone(), tools, self.approver);
         let tool_loop = open.await.expect("a loop");
@@ -100,8 +102,8 @@ impl Make {
 
 impl Rig {
     /// Says something.
-    pub(crate) async fn say(&mut self, prompt: &str) -> Result<Finished, LoopError> {
-        self.tool_loop.say(prompt, &mut self.audience).await
+    pub(crate) async fn say(&mut self, prompt: &str) -> Result<FinishedRun, LoopError> {
+        self.tool_loop.prompt(prompt, &mut self.audience).await
     }
 
     /// Says something, and how that ended.
@@ -125,14 +127,14 @@ impl Rig {
     }
 
     /// The conversation, as a request in a format.
-    pub(crate) fn document(&self, wire: Wire) -> Value {
-        let document = self.tool_loop.document(wire).expect("a document");
+    pub(crate) fn document(&self, wire: Format) -> Value {
+        let document = self.tool_loop.to_request(wire).expect("a document");
         serde_json::from_str(&document).expect("JSON")
     }
 
     /// What the conversation says.
     pub(crate) fn said(&self) -> Said {
-        Said::of(&self.document(Wire::Anthropic))
+        Said::of(&self.document(Format::Anthropic))
     }
 
     /// The conversation in a line.
@@ -141,7 +143,7 @@ impl Rig {
     }
 
     /// The events of the last run.
-    pub(crate) async fn events(&self) -> Vec<Event> {
+    pub(crate) async fn events(&self) -> Vec<RunEvent> {
         runs(&self.store).await.pop().map(|(_, events)| events).unwrap_or_default()
     }
 
@@ -156,8 +158,8 @@ impl Rig {
 }
 
 /// How often a run's log tells its end.
-pub(crate) fn ends(events: &[Event]) -> usize {
-    events.iter().filter(|event| matches!(event.body, Body::Ended(_))).count()
+pub(crate) fn ends(events: &[RunEvent]) -> usize {
+    events.iter().filter(|event| matches!(event.body, EventPayload::Ended(_))).count()
 }
 
 /// Puts messages into the session, one behind the other, as a program of before left them.
@@ -186,22 +188,22 @@ pub(crate) async fn before(store: &AnyStore, messages: &[Value]) {
     }
 }
 
-type Does = Box<dyn for<'a> Fn(Work<'a>) -> Future<'a, Answer> + Send + Sync>;
+type Does = Box<dyn for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync>;
 
 /// A tool that does what it is told to here.
 pub(crate) struct Custom {
-    about: About,
+    about: ToolSpec,
     world: World,
     does: Does,
 }
 
 impl Tool for Custom {
-    fn about(&self) -> &About {
+    fn spec(&self) -> &ToolSpec {
         &self.about
     }
 
-    fn run<'a>(&'a self, work: Work<'a>) -> Future<'a, Answer> {
-        let presence = self.world.enter(work.call);
+    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        let presence = self.world.enter(work.call_id);
         let answer = (self.does)(work);
         Box::pin(async move {
             let answer = answer.await;
@@ -214,15 +216,15 @@ impl Tool for Custom {
 /// A tool of that name.
 pub(crate) fn custom(
     name: &str,
-    effect: Effect,
+    effect: ToolEffect,
     world: &World,
-    does: impl for<'a> Fn(Work<'a>) -> Future<'a, Answer> + Send + Sync + 'static,
+    does: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
 ) -> Custom {
     Custom { about: about(name, effect), world: world.clone(), does: Box::new(does) }
 }
 
 impl Custom {
-    pub(crate) fn about_mut(&mut self) -> &mut About {
+    pub(crate) fn about_mut(&mut self) -> &mut ToolSpec {
         &mut self.about
     }
 }
@@ -231,12 +233,12 @@ impl Custom {
 pub(crate) fn plain(world: &World) -> Toolbox {
     let answers = |name: &str, effect| {
         custom(name, effect, world, |work| {
-            let call = work.call.to_owned();
-            Box::pin(async move { Answer::done(format!("answer to {call}")) })
+            let call = work.call_id.to_owned();
+            Box::pin(async move { ToolCallResult::done(format!("answer to {call}")) })
         })
     };
     toolbox([
-        Arc::new(answers("do", Effect::Writes)) as Arc<dyn Tool>,
-        Arc::new(answers("see", Effect::Reads)),
+        Arc::new(answers("do", ToolEffect::Writes)) as Arc<dyn Tool>,
+        Arc::new(answers("see", ToolEffect::Reads)),
     ])
 }

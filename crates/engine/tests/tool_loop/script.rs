@@ -1,9 +1,9 @@
 //! What a model says, as data, and how each format spells it.
 
-use foxwedge_core::{Profile, Wire};
-use foxwedge_engine::model::{Called, ModelError, StopKind};
-use foxwedge_run::Usage;
-use foxwedge_scripted::Provider;
+use foxwedge_core::{Format, Profile};
+use foxwedge_engine::model::{ModelError, ReplyStopReason, ReplyToolCall};
+use foxwedge_run::RunUsage;
+use foxwedge_scripted::ScriptedProvider;
 use foxwedge_testkit::violations;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(crate) enum Say {
     Text(String),
     Thought(String),
-    Call(Called),
+    Call(ReplyToolCall),
     /// It breaks off.
     Break(ModelError),
     /// It says nothing more, and does not end.
@@ -23,12 +23,12 @@ pub(crate) enum Say {
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) says: Vec<Say>,
-    pub(crate) stop: StopKind,
+    pub(crate) stop: ReplyStopReason,
 }
 
 /// A reply of these things.
 pub(crate) fn reply(says: impl IntoIterator<Item = Say>) -> Reply {
-    Reply { says: says.into_iter().collect(), stop: StopKind::Done }
+    Reply { says: says.into_iter().collect(), stop: ReplyStopReason::Done }
 }
 
 pub(crate) fn text(text: impl Into<String>) -> Say {
@@ -41,42 +41,42 @@ pub(crate) fn thought(text: &str) -> Say {
 
 pub(crate) fn call(id: &str, name: &str, arguments: impl Into<String>) -> Say {
     let (id, name) = (id.to_owned(), name.to_owned());
-    Say::Call(Called { id, name, arguments: arguments.into() })
+    Say::Call(ReplyToolCall { id, name, arguments: arguments.into() })
 }
 
 pub(crate) fn trouble() -> ModelError {
     let message = "the model broke off, as it was planned".to_owned();
-    ModelError { code: "cut", message, passing: false }
+    ModelError { code: "cut", message, retryable: false }
 }
 
-pub(crate) const USAGE: Usage = Usage { input: 7, output: 3, cached: 0, reasoning: 0 };
+pub(crate) const USAGE: RunUsage = RunUsage { input: 7, output: 3, cached: 0, reasoning: 0 };
 
 /// The formats that plays are played in.
-pub(crate) const WIRES: [Wire; 4] =
-    [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini];
+pub(crate) const WIRES: [Format; 4] =
+    [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini];
 
 /// The provider of a format.
-pub(crate) fn provider(wire: Wire) -> Provider {
-    Provider::of(wire, "").expect("nobody plays Bedrock")
+pub(crate) fn provider(wire: Format) -> ScriptedProvider {
+    ScriptedProvider::of(wire, "").expect("nobody plays Bedrock")
 }
 
 /// The name of a provider's model, and whose rules it has to obey.
-pub(crate) fn named(provider: Provider) -> (&'static str, Profile) {
+pub(crate) fn named(provider: ScriptedProvider) -> (&'static str, Profile) {
     match provider {
-        Provider::OpenaiChat => ("gpt-test", Profile::OpenaiChat),
-        Provider::OpenaiResponses => ("gpt-test", Profile::OpenaiResponses),
-        Provider::Anthropic => ("claude-test", Profile::Anthropic),
-        Provider::Gemini => ("gemini-test", Profile::Gemini),
-        Provider::Mistral => ("mistral-test", Profile::Mistral),
-        Provider::Deepseek => ("deepseek-test", Profile::Deepseek),
+        ScriptedProvider::OpenaiChat => ("gpt-test", Profile::OpenaiChat),
+        ScriptedProvider::OpenaiResponses => ("gpt-test", Profile::OpenaiResponses),
+        ScriptedProvider::Anthropic => ("claude-test", Profile::Anthropic),
+        ScriptedProvider::Gemini => ("gemini-test", Profile::Gemini),
+        ScriptedProvider::Mistral => ("mistral-test", Profile::Mistral),
+        ScriptedProvider::Deepseek => ("deepseek-test", Profile::Deepseek),
     }
 }
 
 /// What was said so far, as one message of the assistant; none if it was nothing.
-pub(crate) fn message(provider: Provider, number: usize, said: &[Say]) -> Option<String> {
+pub(crate) fn message(provider: ScriptedProvider, number: usize, said: &[Say]) -> Option<String> {
     let texts: String = said.iter().filter_map(as_text).collect();
     let thoughts: String = said.iter().filter_map(as_thought).collect();
-    let calls: Vec<&Called> = said.iter().filter_map(as_call).collect();
+    let calls: Vec<&ReplyToolCall> = said.iter().filter_map(as_call).collect();
     // A thought counts once something follows it.
     let is_closed = said.last().is_some_and(|last| !matches!(last, Say::Thought(_)));
     let thoughts = if is_closed { thoughts } else { String::new() };
@@ -84,16 +84,16 @@ pub(crate) fn message(provider: Provider, number: usize, said: &[Say]) -> Option
         return None;
     }
     let message = match provider {
-        Provider::OpenaiChat | Provider::Mistral => chat(None, &texts, &calls),
-        Provider::Deepseek => chat(Some(&thoughts), &texts, &calls),
-        Provider::OpenaiResponses => responses(number, &texts, &calls),
-        Provider::Anthropic => anthropic(&thoughts, &texts, &calls),
-        Provider::Gemini => gemini(&texts, &calls),
+        ScriptedProvider::OpenaiChat | ScriptedProvider::Mistral => chat(None, &texts, &calls),
+        ScriptedProvider::Deepseek => chat(Some(&thoughts), &texts, &calls),
+        ScriptedProvider::OpenaiResponses => responses(number, &texts, &calls),
+        ScriptedProvider::Anthropic => anthropic(&thoughts, &texts, &calls),
+        ScriptedProvider::Gemini => gemini(&texts, &calls),
     };
     Some(message.to_string())
 }
 
-fn chat(thoughts: Option<&str>, texts: &str, calls: &[&Called]) -> Value {
+fn chat(thoughts: Option<&str>, texts: &str, calls: &[&ReplyToolCall]) -> Value {
     let content = if texts.is_empty() { Value::Null } else { texts.into() };
     let mut message = json!({ "role": "assistant", "content": content });
     if let Some(thoughts) = thoughts {
@@ -109,7 +109,7 @@ fn chat(thoughts: Option<&str>, texts: &str, calls: &[&Called]) -> Value {
     message
 }
 
-fn responses(number: usize, texts: &str, calls: &[&Called]) -> Value {
+fn responses(number: usize, texts: &str, calls: &[&ReplyToolCall]) -> Value {
     let mut items = Vec::new();
     if !texts.is_empty() {
         let content = json!([{ "type": "output_text", "text": texts, "annotations": [] }]);
@@ -126,7 +126,7 @@ fn responses(number: usize, texts: &str, calls: &[&Called]) -> Value {
     Value::Array(items)
 }
 
-fn anthropic(thoughts: &str, texts: &str, calls: &[&Called]) -> Value {
+fn anthropic(thoughts: &str, texts: &str, calls: &[&ReplyToolCall]) -> Value {
     let mut content = Vec::new();
     if !thoughts.is_empty() {
         let signature = "c2lnbmF0dXJlIG9mIGEgdGVzdA==";
@@ -141,7 +141,7 @@ fn anthropic(thoughts: &str, texts: &str, calls: &[&Called]) -> Value {
     json!({ "role": "assistant", "content": content })
 }
 
-fn gemini(texts: &str, calls: &[&Called]) -> Value {
+fn gemini(texts: &str, calls: &[&ReplyToolCall]) -> Value {
     let mut parts = Vec::new();
     if !texts.is_empty() {
         parts.push(json!({ "text": texts }));
@@ -153,7 +153,7 @@ fn gemini(texts: &str, calls: &[&Called]) -> Value {
 }
 
 /// Where a format holds an object, a text that is none becomes an empty one.
-fn input(call: &Called) -> Value {
+fn input(call: &ReplyToolCall) -> Value {
     let read: Option<Value> = serde_json::from_str(&call.arguments).ok();
     read.filter(Value::is_object).unwrap_or_else(|| json!({}))
 }
@@ -166,7 +166,7 @@ fn as_thought(say: &Say) -> Option<&str> {
     if let Say::Thought(text) = say { Some(text) } else { None }
 }
 
-fn as_call(say: &Say) -> Option<&Called> {
+fn as_call(say: &Say) -> Option<&ReplyToolCall> {
     if let Say::Call(call) = say { Some(call) } else { None }
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_testkit::Random;
 use serde_json::{Value, json};
 use tokio::{
@@ -29,13 +29,13 @@ pub(crate) enum SentPiece {
 }
 
 /// The events of a reply, each as the bytes of one frame.
-pub(crate) fn frames(wire: Wire, pieces: &[SentPiece]) -> Vec<String> {
+pub(crate) fn frames(wire: Format, pieces: &[SentPiece]) -> Vec<String> {
     match wire {
-        Wire::OpenaiChat => chat(pieces),
-        Wire::OpenaiResponses => responses(pieces),
-        Wire::Anthropic => anthropic(pieces),
-        Wire::Gemini => gemini(pieces),
-        Wire::Bedrock => panic!("no loop asks Bedrock"),
+        Format::OpenaiChat => chat(pieces),
+        Format::OpenaiResponses => responses(pieces),
+        Format::Anthropic => anthropic(pieces),
+        Format::Gemini => gemini(pieces),
+        Format::Bedrock => panic!("no loop asks Bedrock"),
     }
 }
 

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use foxwedge_run::{Body, Effect, Event, How, Input, Outcome, Session, Settings, Status};
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEvent, SessionMachine,
+    ToolOutcome, ToolStatus,
+};
 use foxwedge_testkit::gist;
 use serde_json::Value;
 
@@ -69,7 +72,7 @@ impl Truth<'_> {
             let ends: Vec<Option<Outcome>> = events
                 .iter()
                 .filter_map(|event| match &event.body {
-                    Body::Ended(ended) => Some(ended.outcome),
+                    EventPayload::Ended(ended) => Some(ended.outcome),
                     _ => None,
                 })
                 .collect();
@@ -78,7 +81,7 @@ impl Truth<'_> {
             self.holds(told.is_some() && ends.first() == Some(&told), || {
                 format!("run {} ended as {told:?}, its log says {ends:?}", row.id)
             });
-            let last = events.last().is_some_and(|it| matches!(it.body, Body::Ended(_)));
+            let last = events.last().is_some_and(|it| matches!(it.body, EventPayload::Ended(_)));
             self.holds(last, || format!("run {} goes on behind its end", row.id));
         }
         let count = self.played.left.runs.len();
@@ -93,7 +96,7 @@ impl Truth<'_> {
             return;
         };
         let outcome = row.state.outcome();
-        let stop = events.iter().any(|event| matches!(event.body, Body::Stop(_)));
+        let stop = events.iter().any(|event| matches!(event.body, EventPayload::Stop(_)));
         let expected: Vec<Outcome> = match &self.played.end {
             End::Finished(told) => {
                 let same = *told == outcome;
@@ -121,7 +124,7 @@ impl Truth<'_> {
             Seen::Failed(name) => name.contains("reply"),
             _ => false,
         });
-        let limited = (self.scene.limits.turns as usize) < replies;
+        let limited = (self.scene.limits.max_turns as usize) < replies;
         match (self.pressed(Pressing::Asked), failed) {
             // Whoever presses when everything is said already may be too late.
             (Some(at), _) if whole(at) => vec![Outcome::Stopped, Outcome::Completed],
@@ -164,7 +167,7 @@ impl Truth<'_> {
         }
     }
 
-    fn call(&mut self, (id, name): (&str, &str), call: &Call, status: Status, entered: bool) {
+    fn call(&mut self, (id, name): (&str, &str), call: &Call, status: ToolStatus, entered: bool) {
         let Some(answer) = &call.answer else {
             self.found.push(format!("{id} has no answer"));
             return;
@@ -174,24 +177,24 @@ impl Truth<'_> {
         let finished = self.place(|seen| *seen == Seen::Finished(id.to_owned()));
         let forced = self.pressed(Pressing::Forced).unwrap_or(usize::MAX);
         let events = self.played.left.runs.first().map_or(&[][..], |(_, events)| events);
-        let kept = has_result(events, id, How::Ok);
-        let expected: &[Status] = match finished {
-            Some(_) if kept => &[Status::Succeeded],
-            Some(at) if ours && at < forced => &[Status::Succeeded],
-            Some(_) => &[Status::Succeeded, Status::Interrupted],
-            None if self.panicked(name, id) => &[Status::Failed],
-            None if entered && self.scene.hangs == Some(name) => &[Status::Failed],
-            None if entered => &[Status::Interrupted],
+        let kept = has_result(events, id, ToolOutcome::Ok);
+        let expected: &[ToolStatus] = match finished {
+            Some(_) if kept => &[ToolStatus::Succeeded],
+            Some(at) if ours && at < forced => &[ToolStatus::Succeeded],
+            Some(_) => &[ToolStatus::Succeeded, ToolStatus::Interrupted],
+            None if self.panicked(name, id) => &[ToolStatus::Failed],
+            None if entered && self.scene.hangs == Some(name) => &[ToolStatus::Failed],
+            None if entered => &[ToolStatus::Interrupted],
             None if name == "forbidden" && self.saw(&Seen::Decided(id.to_owned(), false)) => {
                 // Nobody may have heard of the decision.
                 if self.interfered() {
-                    &[Status::Denied, Status::Cancelled]
+                    &[ToolStatus::Denied, ToolStatus::Cancelled]
                 } else {
-                    &[Status::Denied]
+                    &[ToolStatus::Denied]
                 }
             }
-            None if was_started(events, id) => &[Status::Cancelled, Status::Interrupted],
-            None => &[Status::Cancelled],
+            None if was_started(events, id) => &[ToolStatus::Cancelled, ToolStatus::Interrupted],
+            None => &[ToolStatus::Cancelled],
         };
         self.holds(expected.contains(&status), || {
             format!("{id} is {status:?}, and not {expected:?}: {text}")
@@ -201,23 +204,23 @@ impl Truth<'_> {
         let murmured = self.saw(&Seen::Murmured(id.to_owned()));
         let gave = self.saw(&Seen::Gave(id.to_owned()));
         let trouble = match status {
-            Status::Succeeded => is(text == real(name, id) && !answer.error),
-            Status::Denied => is(text.contains(NO) && answer.error),
-            Status::Interrupted if ours && gave => is(text.contains(STOPPED) && answer.error),
-            Status::Interrupted if ours && murmured && finished.is_none() => {
+            ToolStatus::Succeeded => is(text == real(name, id) && !answer.error),
+            ToolStatus::Denied => is(text.contains(NO) && answer.error),
+            ToolStatus::Interrupted if ours && gave => is(text.contains(STOPPED) && answer.error),
+            ToolStatus::Interrupted if ours && murmured && finished.is_none() => {
                 is(text.contains(HALF) && has_time(&text) && answer.error)
             }
-            Status::Interrupted => is(!text.is_empty() && answer.error),
-            Status::Cancelled => is(text.contains("never ran") || text.contains("ot started")),
-            Status::Failed if self.scene.hangs == Some(name) => {
+            ToolStatus::Interrupted => is(!text.is_empty() && answer.error),
+            ToolStatus::Cancelled => is(text.contains("never ran") || text.contains("ot started")),
+            ToolStatus::Failed if self.scene.hangs == Some(name) => {
                 is(text.contains("Timed out") && text.contains(HALF) && answer.error)
             }
-            Status::Failed => is(!text.is_empty() && answer.error),
-            Status::Unknown
-            | Status::Pending
-            | Status::AwaitingApproval
-            | Status::Running
-            | Status::HandedOver => is(false),
+            ToolStatus::Failed => is(!text.is_empty() && answer.error),
+            ToolStatus::Unknown
+            | ToolStatus::Pending
+            | ToolStatus::AwaitingApproval
+            | ToolStatus::Running
+            | ToolStatus::HandedOver => is(false),
         };
         self.found.extend(trouble);
     }
@@ -251,7 +254,7 @@ impl Truth<'_> {
     fn texts_kept(&self) -> String {
         let events = self.played.left.runs.iter().flat_map(|(_, events)| events);
         let texts = events.filter_map(|event| match &event.body {
-            Body::Text(text) => text.delta.clone().or(text.full.clone()),
+            EventPayload::Text(text) => text.delta.clone().or(text.full.clone()),
             _ => None,
         });
         texts.collect()
@@ -314,10 +317,10 @@ impl Truth<'_> {
     /// The listener heard of one end at most, and of nothing that the store does not know.
     fn told(&mut self) {
         let mut known = Vec::new();
-        let mut session = Session::new(Settings::default());
+        let mut session = SessionMachine::new(MachineSettings::default());
         let events = self.played.left.runs.first().map_or(&[][..], |(_, events)| events);
         for event in events {
-            session.apply(0, Input::Event(event.clone()), &mut known);
+            session.apply(0, MachineInput::Event(event.clone()), &mut known);
         }
         let known: Vec<_> = known.into_iter().filter_map(shown).collect();
         let told: Vec<_> = self
@@ -338,44 +341,48 @@ impl Truth<'_> {
 }
 
 /// What is shown; when the run began and ended is left out.
-fn shown(effect: Effect) -> Option<String> {
-    use foxwedge_run::Change;
+fn shown(effect: RunEffect) -> Option<String> {
+    use foxwedge_run::UiChange;
     match effect {
-        Effect::Show { change: Change::RunStarted { .. }, .. } => Some("start".to_owned()),
-        Effect::Show { change: Change::RunEnded { ended, .. }, .. } => Some(format!("{ended:?}")),
-        Effect::Show { change, .. } => Some(format!("{change:?}")),
-        Effect::Emit(_)
-        | Effect::Resolve { .. }
-        | Effect::CallOff { .. }
-        | Effect::Announce { .. }
-        | Effect::Drain { .. }
-        | Effect::Warn(_) => None,
+        RunEffect::Show { change: UiChange::RunStarted { .. }, .. } => Some("start".to_owned()),
+        RunEffect::Show { change: UiChange::RunEnded { ended, .. }, .. } => {
+            Some(format!("{ended:?}"))
+        }
+        RunEffect::Show { change, .. } => Some(format!("{change:?}")),
+        RunEffect::Emit(_)
+        | RunEffect::Resolve { .. }
+        | RunEffect::CancelTool { .. }
+        | RunEffect::Announce { .. }
+        | RunEffect::Drain { .. }
+        | RunEffect::Warn(_) => None,
     }
 }
 
 /// The status of every call of the first run.
-fn table(left: &Left) -> BTreeMap<String, Status> {
+fn table(left: &Left) -> BTreeMap<String, ToolStatus> {
     let Some((row, events)) = left.runs.first() else { return BTreeMap::new() };
-    let mut session = Session::new(Settings::default());
+    let mut session = SessionMachine::new(MachineSettings::default());
     for event in events {
-        session.apply(0, Input::Event(event.clone()), &mut Vec::new());
+        session.apply(0, MachineInput::Event(event.clone()), &mut Vec::new());
     }
     let tools = session.run(&row.id).map(|run| run.tools()).unwrap_or_default();
     let called = tools.iter().filter(|tool| tool.was_called());
     called.map(|tool| (tool.call.to_string(), tool.status())).collect()
 }
 
-fn has_result(events: &[Event], id: &str, how: How) -> bool {
+fn has_result(events: &[RunEvent], id: &str, how: ToolOutcome) -> bool {
     events.iter().any(|event| match &event.body {
-        Body::Result(result) => result.call.id.as_deref() == Some(id) && result.how == how,
+        EventPayload::ToolResult(result) => {
+            result.call.id.as_deref() == Some(id) && result.outcome == how
+        }
         _ => false,
     })
 }
 
-fn was_started(events: &[Event], id: &str) -> bool {
+fn was_started(events: &[RunEvent], id: &str) -> bool {
     events.iter().any(|event| match &event.body {
-        Body::Call(call) => {
-            call.call.id.as_deref() == Some(id) && call.status == Some(Status::Running)
+        EventPayload::ToolCall(call) => {
+            call.call.id.as_deref() == Some(id) && call.status == Some(ToolStatus::Running)
         }
         _ => false,
     })

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::{Body, Event, Id};
+use foxwedge_run::{EventPayload, RunEvent, SharedId};
 use foxwedge_store::{
-    AnyStore, Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page,
-    Pruned, Record, Result, RunRow, SessionRow, Snapshot, Started, Store, StoreError, StoredEvent,
-    Watch, WholeRun,
+    AgentSnapshot, AnyStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage,
+    NewRecord, NewRun, NewSession, PruneReport, Result, RunClosing, RunRow, SessionRow,
+    StartResult, Store, StoreError, StoreWatch, StoredEvent, StoredRecord, WholeRun,
 };
 
 use crate::world::{Class, Fate, Seen, World};
@@ -69,7 +69,7 @@ impl Store for Watched {
         hand_on!(self.session(id))
     }
 
-    async fn sessions(&self, filter: Filter, page: Page) -> Result<Vec<SessionRow>> {
+    async fn sessions(&self, filter: ListFilter, page: ListPage) -> Result<Vec<SessionRow>> {
         hand_on!(self.sessions(filter, page))
     }
 
@@ -77,18 +77,19 @@ impl Store for Watched {
         hand_on!(self.append_records(session, records))
     }
 
-    async fn records(&self, session: &str, after: u64, limit: usize) -> Result<Vec<Record>> {
+    async fn records(&self, session: &str, after: u64, limit: usize) -> Result<Vec<StoredRecord>> {
         hand_on!(self.records(session, after, limit))
     }
 
-    async fn start_run(&self, mut new: NewRun) -> Result<Started> {
+    async fn start_run(&self, mut new: NewRun) -> Result<StartResult> {
         self.point("start_run", "before").await?;
         new.ttl = self.ttl(new.ttl);
         let start = new.start.clone();
         let result = self.store.start_run(new).await;
-        if let Ok(Started::New { run, .. }) = &result {
-            let event = Event::new(&Id::from(run.id.as_str()), Body::Started(start));
-            self.world.stored(&run.id, &Event { seq: Some(1), ..event });
+        if let Ok(StartResult::New { run, .. }) = &result {
+            let event =
+                RunEvent::new(&SharedId::from(run.id.as_str()), EventPayload::Started(start));
+            self.world.stored(&run.id, &RunEvent { seq: Some(1), ..event });
         }
         self.point("start_run", "behind").await?;
         result
@@ -98,11 +99,11 @@ impl Store for Watched {
         hand_on!(self.run(id))
     }
 
-    async fn runs(&self, filter: Filter, page: Page) -> Result<Vec<RunRow>> {
+    async fn runs(&self, filter: ListFilter, page: ListPage) -> Result<Vec<RunRow>> {
         hand_on!(self.runs(filter, page))
     }
 
-    async fn append(&self, run: &str, lease: &Lease, events: Vec<Event>) -> Result<u64> {
+    async fn append(&self, run: &str, lease: &Lease, events: Vec<RunEvent>) -> Result<u64> {
         self.point("append", "before").await?;
         let told = events.clone();
         let result = self.store.append(run, lease, events).await;
@@ -116,22 +117,22 @@ impl Store for Watched {
     async fn finalize(
         &self,
         run: &str,
-        authority: Authority,
-        closing: Closing,
-    ) -> Result<Finalized> {
+        authority: CloseAuthority,
+        closing: RunClosing,
+    ) -> Result<FinalizeResult> {
         self.world.see(Seen::Ending(closing.ended.outcome));
         self.point("finalize", "before").await?;
         let told = closing.events.clone();
         let result = self.store.finalize(run, authority, closing).await;
-        if let Ok(Finalized::Won(_)) = &result {
+        if let Ok(FinalizeResult::Recorded(_)) = &result {
             told.iter().for_each(|event| self.world.stored(run, event));
         }
         self.point("finalize", "behind").await?;
         result
     }
 
-    async fn keep_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<Finalized>> {
-        self.store.keep_runs(runs).await
+    async fn put_whole_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
+        self.store.put_whole_runs(runs).await
     }
 
     async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {
@@ -150,15 +151,15 @@ impl Store for Watched {
         hand_on!(self.earliest_lease())
     }
 
-    async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
-        hand_on!(self.abandoned(limit))
+    async fn abandoned_runs(&self, limit: usize) -> Result<Vec<RunRow>> {
+        hand_on!(self.abandoned_runs(limit))
     }
 
-    async fn put_snapshot(&self, session: &str, snapshot: Snapshot) -> Result<()> {
+    async fn put_snapshot(&self, session: &str, snapshot: AgentSnapshot) -> Result<()> {
         hand_on!(self.put_snapshot(session, snapshot))
     }
 
-    async fn snapshot(&self, session: &str, name: &str) -> Result<Option<Snapshot>> {
+    async fn snapshot(&self, session: &str, name: &str) -> Result<Option<AgentSnapshot>> {
         hand_on!(self.snapshot(session, name))
     }
 
@@ -174,11 +175,11 @@ impl Store for Watched {
         hand_on!(self.delete_run(id))
     }
 
-    async fn prune(&self, before: u64, limit: usize) -> Result<Pruned> {
+    async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
         hand_on!(self.prune(before, limit))
     }
 
-    async fn watch(&self) -> Result<Watch> {
+    async fn watch(&self) -> Result<StoreWatch> {
         hand_on!(self.watch())
     }
 }

@@ -2,10 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_engine::tool_loop::{Approver, Asking, Decision, Listener, Told};
-use foxwedge_run::Effect as RunEffect;
+use foxwedge_engine::tool_loop::{
+    LoopEvent, LoopObserver, ToolApprovalRequest, ToolApprover, ToolDecision,
+};
+use foxwedge_run::RunEffect;
 use foxwedge_testkit::runs::laws::Watch;
-use foxwedge_tools::{About, Answer, Content, Effect, Future, How, Stage, Tool, Toolbox, Work};
+use foxwedge_tools::{
+    StopLevel, Tool, ToolCallResult, ToolCompletion, ToolEffect, ToolFuture, ToolInvocation,
+    ToolResultContent, ToolSpec, Toolbox,
+};
 use serde_json::json;
 
 use crate::world::{Class, Fate, Seen, World};
@@ -35,15 +40,15 @@ pub(crate) fn real(name: &str, call: &str) -> String {
 
 /// A tool of a play.
 pub(crate) struct Worker {
-    about: About,
+    about: ToolSpec,
     world: World,
     manner: Manner,
     /// How many have to be at work before it goes on.
     company: usize,
 }
 
-pub(crate) fn about(name: &str, effect: Effect) -> About {
-    About {
+pub(crate) fn about(name: &str, effect: ToolEffect) -> ToolSpec {
+    ToolSpec {
         name: name.to_owned().into(),
         description: format!("does {name}").into(),
         schema: json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
@@ -53,7 +58,7 @@ pub(crate) fn about(name: &str, effect: Effect) -> About {
 }
 
 impl Worker {
-    pub(crate) fn new(name: &str, effect: Effect, world: &World, manner: Manner) -> Worker {
+    pub(crate) fn new(name: &str, effect: ToolEffect, world: &World, manner: Manner) -> Worker {
         let mut about = about(name, effect);
         if manner == Manner::Hangs {
             about.limit = Duration::from_millis(30);
@@ -77,44 +82,44 @@ impl Worker {
 }
 
 impl Tool for Worker {
-    fn about(&self) -> &About {
+    fn spec(&self) -> &ToolSpec {
         &self.about
     }
 
-    fn run<'a>(&'a self, work: Work<'a>) -> Future<'a, Answer> {
-        let presence = self.world.enter(work.call);
-        if self.about.effect == Effect::Writes {
-            self.world.expects_answers(work.call);
+    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        let presence = self.world.enter(work.call_id);
+        if self.about.effect == ToolEffect::Writes {
+            self.world.expects_answers(work.call_id);
         }
         Box::pin(async move {
             let mut work = work;
-            self.point(work.call, "begins").await;
+            self.point(work.call_id, "begins").await;
             work.output.push(HALF.as_bytes());
-            self.world.see(Seen::Murmured(work.call.to_owned()));
+            self.world.see(Seen::Murmured(work.call_id.to_owned()));
             if self.company > 0 {
                 tokio::select! {
                     () = self.world.company(self.company) => {}
-                    () = work.stop.reached(Stage::Asked) => {}
+                    () = work.stop.wait_for(StopLevel::Graceful) => {}
                 }
             }
-            self.point(work.call, "is in its middle").await;
+            self.point(work.call_id, "is in its middle").await;
             if self.manner == Manner::Hangs {
                 std::future::pending::<()>().await;
             }
-            if work.stop.stage() > Stage::Quiet {
+            if work.stop.level() > StopLevel::None {
                 match self.manner {
                     Manner::Finishes => {}
                     Manner::Stops => {
                         presence.give_up();
-                        let content = Content::Text(STOPPED.to_owned());
-                        return Answer { how: How::Stopped, content };
+                        let content = ToolResultContent::Text(STOPPED.to_owned());
+                        return ToolCallResult { completion: ToolCompletion::Stopped, content };
                     }
                     Manner::Ignores | Manner::Hangs => std::future::pending().await,
                 }
             }
-            self.point(work.call, "is done").await;
+            self.point(work.call_id, "is done").await;
             presence.finish();
-            Answer::done(real(&self.about.name, work.call))
+            ToolCallResult::done(real(&self.about.name, work.call_id))
         })
     }
 }
@@ -134,19 +139,19 @@ pub(crate) struct Gate(pub(crate) World);
 /// What the gate says when it does not allow something.
 pub(crate) const NO: &str = "not today";
 
-impl Approver for Gate {
-    fn asks(&self, asking: &Asking<'_>) -> bool {
-        asking.tool.effect == Effect::Writes
+impl ToolApprover for Gate {
+    fn needs_approval(&self, asking: &ToolApprovalRequest<'_>) -> bool {
+        asking.tool.effect == ToolEffect::Writes
     }
 
-    fn decide<'a>(&'a self, asking: Asking<'a>) -> Future<'a, Decision> {
+    fn decide<'a>(&'a self, asking: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {
         Box::pin(async move {
             self.0.point(Class::Approver, format!("before {} is decided", asking.call)).await;
             tokio::task::yield_now().await;
             self.0.point(Class::Approver, format!("{} is decided", asking.call)).await;
             let allowed = asking.tool.name != "forbidden";
             self.0.see(Seen::Decided(asking.call.to_owned(), allowed));
-            if allowed { Decision::Allow } else { Decision::Deny(Some(NO.to_owned())) }
+            if allowed { ToolDecision::Allow } else { ToolDecision::Deny(Some(NO.to_owned())) }
         })
     }
 }
@@ -163,9 +168,9 @@ impl Audience {
     }
 }
 
-impl Listener for Audience {
-    fn told(&mut self, told: Told) {
-        let Told::Run(effect) = told else { return };
+impl LoopObserver for Audience {
+    fn on_event(&mut self, told: LoopEvent) {
+        let LoopEvent::Run(effect) = told else { return };
         if let RunEffect::Emit(event) = &effect {
             self.world.strike(Class::Listener, "something is told");
             if !self.world.is_stored(event) {

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use foxwedge_run::{Body, Effect, Event, Outcome, Status};
+use foxwedge_run::{EventPayload, Outcome, RunEffect, RunEvent, ToolStatus};
 use tokio::sync::{Notify, watch};
 
 /// Which points are counted.
@@ -92,7 +92,7 @@ pub(crate) enum Seen {
     /// Somebody interrupted.
     Pressed(Pressing),
     /// The listener was told.
-    Told(Box<Effect>),
+    Told(Box<RunEffect>),
     /// The store, the model or a tool failed as planned.
     Failed(String),
     /// Input was put into the queue.
@@ -159,7 +159,7 @@ struct Inner {
     struck: Vec<String>,
     log: Vec<Seen>,
     /// Events in the store, by run and place.
-    stored: BTreeMap<(String, u64), Event>,
+    stored: BTreeMap<(String, u64), RunEvent>,
     living: usize,
     breaches: Vec<String>,
     press: Option<Press>,
@@ -346,13 +346,13 @@ impl World {
     }
 
     /// An event is in the store.
-    pub(crate) fn stored(&self, run: &str, event: &Event) {
+    pub(crate) fn stored(&self, run: &str, event: &RunEvent) {
         let Some(seq) = event.seq else { return };
         self.lock().stored.insert((run.to_owned(), seq), event.clone());
     }
 
     /// Whether exactly that event is in the store.
-    pub(crate) fn is_stored(&self, event: &Event) -> bool {
+    pub(crate) fn is_stored(&self, event: &RunEvent) -> bool {
         let Some(seq) = event.seq else { return false };
         let inner = self.lock();
         inner.stored.get(&(event.run.to_string(), seq)).is_some_and(|it| it.body == event.body)
@@ -363,9 +363,10 @@ impl World {
     pub(crate) fn enter(&self, call: &str) -> Presence {
         {
             let mut inner = self.lock();
-            let is_start = |event: &&Event| match &event.body {
-                Body::Call(told) => {
-                    told.call.id.as_deref() == Some(call) && told.status == Some(Status::Running)
+            let is_start = |event: &&RunEvent| match &event.body {
+                EventPayload::ToolCall(told) => {
+                    told.call.id.as_deref() == Some(call)
+                        && told.status == Some(ToolStatus::Running)
                 }
                 _ => false,
             };
@@ -399,7 +400,7 @@ impl World {
             }
         }
         for event in inner.stored.values() {
-            if let Body::Result(result) = &event.body
+            if let EventPayload::ToolResult(result) = &event.body
                 && let Some(count) = result.call.id.as_deref().and_then(|id| given.get_mut(id))
             {
                 *count = count.saturating_sub(1);

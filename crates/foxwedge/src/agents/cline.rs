@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 use serde::Deserialize;
 
-use super::{Rank, Search, variable};
+use super::{SessionOrigin, SessionSearch, env_folder};
 
 /// Editors, by the names of their folders.
 const EDITORS: [&str; 6] =
@@ -35,28 +35,28 @@ const EXTENSIONS: [(&str, &str); 4] = [
 
 const FILE: &str = "api_conversation_history.json";
 
-pub(super) fn look(search: &mut Search) {
-    let storages: Vec<PathBuf> = editors(search.home.as_deref())
+pub(super) fn find_sessions(search: &mut SessionSearch) {
+    let storages: Vec<PathBuf> = editor_folders(search.home.as_deref())
         .into_iter()
         .map(|editor| editor.join("User/globalStorage"))
         .collect();
     for storage in storages {
         for (extension, product) in EXTENSIONS {
-            look_into(search, &storage.join(extension), product);
+            find_in_storage(search, &storage.join(extension), product);
         }
     }
-    if let Some(own) = variable("CLINE_DATA_DIR")
-        .or_else(|| search.root("CLINE_DIR", ".cline").map(|folder| folder.join("data")))
-    {
-        look_into(search, &own, "cline");
+    if let Some(own) = env_folder("CLINE_DATA_DIR").or_else(|| {
+        search.env_or_home_folder("CLINE_DIR", ".cline").map(|folder| folder.join("data"))
+    }) {
+        find_in_storage(search, &own, "cline");
     }
 }
 
 /// Where editors keep what is theirs, on every system.
-fn editors(home: Option<&Path>) -> Vec<PathBuf> {
-    let configuration = variable("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config")));
+fn editor_folders(home: Option<&Path>) -> Vec<PathBuf> {
+    let configuration = env_folder("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config")));
     let library = home.map(|home| home.join("Library/Application Support"));
-    let roots = [configuration, library, variable("APPDATA")];
+    let roots = [configuration, library, env_folder("APPDATA")];
     let mut folders: Vec<PathBuf> = roots
         .into_iter()
         .flatten()
@@ -66,27 +66,27 @@ fn editors(home: Option<&Path>) -> Vec<PathBuf> {
     folders
 }
 
-fn look_into(search: &mut Search, root: &Path, product: &'static str) {
-    let tasks = search.folders(&root.join("tasks"));
+fn find_in_storage(search: &mut SessionSearch, root: &Path, product: &'static str) {
+    let tasks = search.list_folders(&root.join("tasks"));
     if tasks.is_empty() {
         return;
     }
-    let mut known = history(root);
+    let mut known = read_task_history(root);
     for task in tasks {
         let path = task.path.join(FILE);
         if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
         let told =
-            known.remove(&task.name).or_else(|| parsed(&task.path.join("history_item.json")));
-        let told: Told = told.unwrap_or_default();
+            known.remove(&task.name).or_else(|| read_json(&task.path.join("history_item.json")));
+        let told: ClineHistoryItem = told.unwrap_or_default();
         let rank = match told.parent_task_id {
-            Some(parent) => Rank::SubAgent(Some(parent)),
-            None => Rank::Session,
+            Some(parent) => SessionOrigin::SubAgent(Some(parent)),
+            None => SessionOrigin::Session,
         };
         let folder = told.workspace.or(told.folder).filter(|folder| !folder.is_empty());
         let before = search.found.entries.len();
-        search.add(Agent::Cline, path, &task.name, rank, folder);
+        search.add(SessionAgent::Cline, path, &task.name, rank, folder);
         for entry in search.found.entries.iter_mut().skip(before) {
             entry.product = product;
             entry.title = told.task.clone();
@@ -97,7 +97,7 @@ fn look_into(search: &mut Search, root: &Path, product: &'static str) {
 /// What an extension remembers about a task.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
-struct Told {
+struct ClineHistoryItem {
     id: String,
     task: Option<String>,
     workspace: Option<String>,
@@ -107,11 +107,12 @@ struct Told {
 }
 
 /// What an extension remembers about all tasks.
-fn history(root: &Path) -> HashMap<String, Told> {
-    let all: Vec<Told> = parsed(&root.join("state/taskHistory.json")).unwrap_or_default();
+fn read_task_history(root: &Path) -> HashMap<String, ClineHistoryItem> {
+    let all: Vec<ClineHistoryItem> =
+        read_json(&root.join("state/taskHistory.json")).unwrap_or_default();
     all.into_iter().map(|told| (told.id.clone(), told)).collect()
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }

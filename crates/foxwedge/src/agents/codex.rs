@@ -3,21 +3,23 @@
 
 use std::collections::HashSet;
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
-use super::{Rank, Search};
+use super::{SessionOrigin, SessionSearch};
 
-pub(super) fn look(search: &mut Search) {
-    let Some(root) = search.root("CODEX_HOME", ".codex") else { return };
+pub(super) fn find_sessions(search: &mut SessionSearch) {
+    let Some(root) = search.env_or_home_folder("CODEX_HOME", ".codex") else { return };
     for folder in ["sessions", "archived_sessions"] {
-        let files = search.files_below(&root.join(folder), 3);
+        let files = search.list_files_below(&root.join(folder), 3);
         let plain: HashSet<_> = files.iter().map(|file| file.path.clone()).collect();
         for file in files {
             let name = file.name.strip_suffix(".zst").unwrap_or(&file.name);
-            let Some(thread) = name.strip_suffix(".jsonl").and_then(thread) else { continue };
+            let Some(thread) = name.strip_suffix(".jsonl").and_then(parse_thread_id) else {
+                continue;
+            };
             let hidden = name != file.name && plain.contains(&file.path.with_file_name(name));
             if !hidden {
-                search.add(Agent::Codex, file.path, thread, Rank::Session, None);
+                search.add(SessionAgent::Codex, file.path, thread, SessionOrigin::Session, None);
             }
         }
     }
@@ -25,7 +27,7 @@ pub(super) fn look(search: &mut Search) {
 
 /// The thread in the name of a file. A thread that goes on in a second file has a number behind
 /// its id.
-fn thread(stem: &str) -> Option<&str> {
+fn parse_thread_id(stem: &str) -> Option<&str> {
     const TIME: &str = "0000-00-00T00-00-00-";
     let rest = stem.strip_prefix("rollout-")?;
     let (time, thread) = rest.split_at_checked(TIME.len())?;
@@ -51,7 +53,7 @@ mod tests {
             ("history", None),
         ];
         for (stem, expected) in table {
-            assert_eq!(thread(stem), expected, "{stem}");
+            assert_eq!(parse_thread_id(stem), expected, "{stem}");
         }
     }
 }

@@ -9,27 +9,29 @@ use std::{
     path::Path,
 };
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
-use super::{Rank, Search, id_in_head};
+use super::{SessionOrigin, SessionSearch, read_session_id};
 
-pub(super) fn look(search: &mut Search) {
-    let Some(root) = search.root("GEMINI_CLI_HOME", "").map(|home| home.join(".gemini")) else {
+pub(super) fn find_sessions(search: &mut SessionSearch) {
+    let Some(root) =
+        search.env_or_home_folder("GEMINI_CLI_HOME", "").map(|home| home.join(".gemini"))
+    else {
         return;
     };
-    let projects = projects(&root);
-    for project in search.folders(&root.join("tmp")) {
+    let projects = read_project_paths(&root);
+    for project in search.list_folders(&root.join("tmp")) {
         let place = fs::read_to_string(project.path.join(".project_root"))
             .ok()
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty())
             .or_else(|| projects.get(&project.name).cloned());
-        look_into(search, &project.path.join("chats"), place.unwrap_or(project.name));
+        find_in_chats(search, &project.path.join("chats"), place.unwrap_or(project.name));
     }
 }
 
-fn look_into(search: &mut Search, chats: &Path, project: String) {
-    let files = search.files(chats);
+fn find_in_chats(search: &mut SessionSearch, chats: &Path, project: String) {
+    let files = search.list_files(chats);
     let names: HashSet<String> = files.iter().map(|file| file.name.clone()).collect();
     for file in files {
         let stem = match file.name.strip_suffix(".json") {
@@ -43,27 +45,34 @@ fn look_into(search: &mut Search, chats: &Path, project: String) {
         };
         let Some(short) = stem.strip_prefix("session-") else { continue };
         let short = short.rsplit('-').next().unwrap_or(short);
-        let id = id_in_head(&file.path).unwrap_or_else(|| short.to_owned());
-        search.add(Agent::GeminiCli, file.path, &id, Rank::Session, Some(project.clone()));
+        let id = read_session_id(&file.path).unwrap_or_else(|| short.to_owned());
+        search.add(
+            SessionAgent::GeminiCli,
+            file.path,
+            &id,
+            SessionOrigin::Session,
+            Some(project.clone()),
+        );
     }
-    for parent in search.folders(chats) {
-        for file in search.files(&parent.path) {
+    for parent in search.list_folders(chats) {
+        for file in search.list_files(&parent.path) {
             let Some(id) = file.name.strip_suffix(".jsonl") else { continue };
-            let rank = Rank::SubAgent(Some(parent.name.clone()));
-            search.add(Agent::GeminiCli, file.path, id, rank, Some(project.clone()));
+            let rank = SessionOrigin::SubAgent(Some(parent.name.clone()));
+            search.add(SessionAgent::GeminiCli, file.path, id, rank, Some(project.clone()));
         }
     }
 }
 
 /// The folders of projects, by the names they have here.
-fn projects(root: &Path) -> HashMap<String, String> {
+fn read_project_paths(root: &Path) -> HashMap<String, String> {
     #[derive(serde::Deserialize)]
-    struct Registry {
+    struct GeminiProjectRegistry {
         projects: HashMap<String, String>,
     }
     let text = fs::read(root.join("projects.json")).unwrap_or_default();
-    let registry: Option<Registry> = serde_json::from_slice(&text).ok();
-    let turned =
-        |registry: Registry| registry.projects.into_iter().map(|(path, name)| (name, path));
+    let registry: Option<GeminiProjectRegistry> = serde_json::from_slice(&text).ok();
+    let turned = |registry: GeminiProjectRegistry| {
+        registry.projects.into_iter().map(|(path, name)| (name, path))
+    };
     registry.into_iter().flat_map(turned).collect()
 }

@@ -1,19 +1,19 @@
 //! Neovate Code: `~/.neovate/projects/<folder>/<session>.jsonl`.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
-use super::{Rank, Search};
+use super::{SessionOrigin, SessionSearch};
 
-pub(super) fn look(search: &mut Search) {
+pub(super) fn find_sessions(search: &mut SessionSearch) {
     let Some(root) = search.home.as_ref().map(|home| home.join(".neovate/projects")) else {
         return;
     };
-    for project in search.folders(&root) {
+    for project in search.list_folders(&root) {
         // What lies deeper, as `requests/`, is no session.
-        for file in search.files(&project.path) {
+        for file in search.list_files(&project.path) {
             if let Some(id) = file.name.strip_suffix(".jsonl") {
                 let project = Some(project.name.clone());
-                search.add(Agent::Neovate, file.path, id, Rank::Session, project);
+                search.add(SessionAgent::Neovate, file.path, id, SessionOrigin::Session, project);
             }
         }
     }

@@ -2,129 +2,150 @@
 
 use std::time::SystemTime;
 
-use foxwedge_engine::tool_loop::{Compaction, Finished, Listener, LoopError, Wish};
-use foxwedge_tools::Effect;
+use foxwedge_engine::tool_loop::{
+    CompactOptions, FinishedRun, LoopCompaction, LoopError, LoopObserver,
+};
+use foxwedge_tools::ToolEffect;
 
 use super::{
-    Chat, Session,
-    lines::compacted,
-    paper::About,
-    sessions,
-    slash::{self, Command, Line},
-    terminal::{Ending, Reply, Then},
-    world,
+    ChatAgent, ChatSessionState,
+    history::ChatExportHeader,
+    line_printer::describe_compaction,
+    sessions, setup,
+    slash::{self, ChatInputLine, SlashCommand},
+    terminal::{ChatRunEnd, CommandFollowUp, CommandReply},
 };
 use crate::{
-    command::serve::machine::Machine,
+    cli_output::{CliError, clean, cut, pluralize},
+    command::serve::environment::LocalEnvironment,
     runs::draw,
-    say::{Trouble, clean, count, cut},
 };
 
 /// Sessions that are listed without being asked for more.
-const LISTED: usize = 20;
+const MAX_LISTED_SESSIONS: usize = 20;
 /// Characters of what a tool does that are told.
-const TOLD: usize = 100;
+const MAX_TOOL_CHARS: usize = 100;
 
-impl Chat {
+impl ChatAgent {
     /// Does what a line that begins with a slash says.
-    pub(crate) async fn typed(
+    pub(crate) async fn run_line(
         &mut self,
         line: &str,
-        listener: &mut dyn Listener,
-    ) -> anyhow::Result<Reply> {
+        listener: &mut dyn LoopObserver,
+    ) -> anyhow::Result<CommandReply> {
         match slash::parse(line) {
-            Line::Empty => Ok(reply(Vec::new())),
-            Line::Command(command) => self.command(command, listener).await,
-            Line::Unknown(unknown) => Err(Trouble::new(unknown.message).help(unknown.help).into()),
-            Line::Prompt(prompt) => {
+            ChatInputLine::Empty => Ok(reply_with_lines(Vec::new())),
+            ChatInputLine::Command(command) => self.run_command(command, listener).await,
+            ChatInputLine::Unknown(unknown) => {
+                Err(CliError::new(unknown.message).help(unknown.help).into())
+            }
+            ChatInputLine::Prompt(prompt) => {
                 let finished = self.prompt(&prompt, listener).await?;
-                Ok(ended(finished))
+                Ok(reply_run_ended(finished))
             }
         }
     }
 
     /// Does what was asked for.
-    pub(crate) async fn command(
+    pub(crate) async fn run_command(
         &mut self,
-        command: Command,
-        listener: &mut dyn Listener,
-    ) -> anyhow::Result<Reply> {
+        command: SlashCommand,
+        listener: &mut dyn LoopObserver,
+    ) -> anyhow::Result<CommandReply> {
         Ok(match command {
-            Command::Help => reply(slash::help().lines().map(str::to_owned).collect()),
-            Command::Continue => ended(self.go_on(listener).await?),
-            Command::Compact(focus) => reply(vec![self.compact(focus, listener).await?]),
-            Command::Undo => self.undo().await?,
-            Command::Resume(None) => reply(self.list().await?),
-            Command::Resume(Some(id)) => {
-                let all = sessions::all(&self.kept).await?;
+            SlashCommand::Help => {
+                reply_with_lines(slash::help_text().lines().map(str::to_owned).collect())
+            }
+            SlashCommand::Continue => reply_run_ended(self.continue_run(listener).await?),
+            SlashCommand::Compact(focus) => {
+                reply_with_lines(vec![self.compact(focus, listener).await?])
+            }
+            SlashCommand::Undo => self.undo().await?,
+            SlashCommand::Resume(None) => reply_with_lines(self.list_sessions().await?),
+            SlashCommand::Resume(Some(id)) => {
+                let all = sessions::list_all(&self.open_store).await?;
                 let known = sessions::pick(&all, &id)?;
-                self.turned = Some(self.resume(known).await?);
-                reply(vec![format!("going on with `{}`: {}", known.id, clean(&known.title))])
+                self.switched_queue = Some(self.resume(known).await?);
+                reply_with_lines(vec![format!(
+                    "going on with `{}`: {}",
+                    known.id,
+                    clean(&known.title)
+                )])
             }
-            Command::Fork => {
+            SlashCommand::Fork => {
                 let old = self.session().to_owned();
-                self.turned = Some(self.fork().await?);
-                reply(vec![format!("this is `{}` now, a copy of `{old}`", self.session())])
+                self.switched_queue = Some(self.fork().await?);
+                reply_with_lines(vec![format!(
+                    "this is `{}` now, a copy of `{old}`",
+                    self.session()
+                )])
             }
-            Command::Export(wish) => reply(vec![self.export(wish.as_deref())?]),
-            Command::Model(None) => reply(vec![format!("the model is `{}`", clean(self.model()))]),
-            Command::Model(Some(name)) => reply(self.turn_to(&name)?),
-            Command::Tools => reply(self.tell_tools()),
-            Command::Status => reply(self.tell_status()?),
-            Command::New => {
-                self.session = Session::New(sessions::fresh());
-                self.reception.leave();
-                self.last = None;
-                self.turned = Some(Vec::new());
-                reply(vec!["a new session begins with the next prompt".to_owned()])
+            SlashCommand::Export(wish) => reply_with_lines(vec![self.export(wish.as_deref())?]),
+            SlashCommand::Model(None) => {
+                reply_with_lines(vec![format!("the model is `{}`", clean(self.model()))])
             }
-            Command::Quit => Reply { lines: Vec::new(), then: Then::Leave },
+            SlashCommand::Model(Some(name)) => reply_with_lines(self.switch_model(&name)?),
+            SlashCommand::Tools => reply_with_lines(self.describe_tools()),
+            SlashCommand::Status => reply_with_lines(self.describe_status()?),
+            SlashCommand::New => {
+                self.session = ChatSessionState::New(sessions::new_id());
+                self.run_controller.detach();
+                self.last_run = None;
+                self.switched_queue = Some(Vec::new());
+                reply_with_lines(vec!["a new session begins with the next prompt".to_owned()])
+            }
+            SlashCommand::Quit => {
+                CommandReply { lines: Vec::new(), follow_up: CommandFollowUp::Leave }
+            }
         })
     }
 
     async fn compact(
         &mut self,
         focus: Option<String>,
-        listener: &mut dyn Listener,
+        listener: &mut dyn LoopObserver,
     ) -> anyhow::Result<String> {
-        let Session::Open(_, tool_loop) = &mut self.session else {
+        let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
             return Ok("there is nothing to make shorter".to_owned());
         };
-        let done = tool_loop.compact(Wish { focus }, listener).await;
+        let done = tool_loop.compact(CompactOptions { focus }, listener).await;
         Ok(match done {
             // Nothing is lost by it: the history stays as it is.
             Err(LoopError::Compaction(why)) => {
                 format!("the history stays as it is: {}", clean(&why))
             }
-            Err(error) => return Err(self.told(error)),
-            Ok(Compaction::Shorter { before, after }) => compacted(before, after),
-            Ok(Compaction::NothingToGain) => {
+            Err(error) => return Err(self.describe_error(error)),
+            Ok(LoopCompaction::Compacted { before, after }) => describe_compaction(before, after),
+            Ok(LoopCompaction::NothingToGain) => {
                 "there is nothing to gain: the history is as short as it can be".to_owned()
             }
-            Ok(Compaction::Stopped) => "stopped: the history stays as it is".to_owned(),
+            Ok(LoopCompaction::Stopped) => "stopped: the history stays as it is".to_owned(),
         })
     }
 
-    async fn undo(&mut self) -> anyhow::Result<Reply> {
-        let Session::Open(_, tool_loop) = &mut self.session else {
-            return Ok(reply(vec!["there is no prompt to take back".to_owned()]));
+    async fn undo(&mut self) -> anyhow::Result<CommandReply> {
+        let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
+            return Ok(reply_with_lines(vec!["there is no prompt to take back".to_owned()]));
         };
-        let undone = tool_loop.undo().await.map_err(|error| self.told(error))?;
+        let undone = tool_loop.undo().await.map_err(|error| self.describe_error(error))?;
         Ok(match undone {
             Some(prompt) => {
                 let told = "the last prompt and what followed is taken back; files are as they are";
-                Reply { lines: vec![told.to_owned()], then: Then::Edit(prompt) }
+                CommandReply {
+                    lines: vec![told.to_owned()],
+                    follow_up: CommandFollowUp::Edit(prompt),
+                }
             }
-            None => reply(vec!["there is no prompt to take back".to_owned()]),
+            None => reply_with_lines(vec!["there is no prompt to take back".to_owned()]),
         })
     }
 
-    async fn list(&self) -> anyhow::Result<Vec<String>> {
-        let all = sessions::all(&self.kept).await?;
+    async fn list_sessions(&self) -> anyhow::Result<Vec<String>> {
+        let all = sessions::list_all(&self.open_store).await?;
         if all.is_empty() {
             return Ok(vec!["no session was kept yet".to_owned()]);
         }
-        let shown = all.get(..LISTED).unwrap_or(&all);
+        let shown = all.get(..MAX_LISTED_SESSIONS).unwrap_or(&all);
         let table = sessions::table(shown, SystemTime::now(), None);
         let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
         lines.push("`/resume ID` goes on with one".to_owned());
@@ -132,44 +153,45 @@ impl Chat {
     }
 
     fn export(&self, wish: Option<&str>) -> anyhow::Result<String> {
-        let Some(paper) = self.paper()? else {
+        let Some(paper) = self.history()? else {
             return Ok("there is nothing to export yet".to_owned());
         };
-        let about = About { session: self.session(), model: self.model(), folder: &self.folder };
+        let about =
+            ChatExportHeader { session: self.session(), model: self.model(), folder: &self.folder };
         let path = paper.export(wish, about)?;
         Ok(format!("exported to {}", clean(&path.to_string_lossy())))
     }
 
-    fn turn_to(&mut self, name: &str) -> anyhow::Result<Vec<String>> {
-        let choice = self.models.choose(Some(name), &Machine)?;
-        self.model = world::model(&choice)?;
-        if let Session::Open(_, tool_loop) = &mut self.session {
+    fn switch_model(&mut self, name: &str) -> anyhow::Result<Vec<String>> {
+        let choice = self.models.choose(Some(name), &LocalEnvironment)?;
+        self.model = setup::build_model(&choice)?;
+        if let ChatSessionState::Open(_, tool_loop) = &mut self.session {
             tool_loop.set_model(std::sync::Arc::clone(&self.model));
         }
         let mut told = vec![format!("the model is `{}` from now on", clean(self.model()))];
-        told.extend(world::left_out(&self.tools, self.model.about()));
+        told.extend(setup::left_out_tools_note(&self.tools, self.model.about()));
         Ok(told)
     }
 
-    fn tell_tools(&self) -> Vec<String> {
+    fn describe_tools(&self) -> Vec<String> {
         if self.tools.is_empty() {
             return vec!["there are no tools".to_owned()];
         }
-        let widest = self.tools.iter().map(|tool| tool.about().name.len()).max().unwrap_or(0);
-        let line = |about: &foxwedge_tools::About| {
+        let widest = self.tools.iter().map(|tool| tool.spec().name.len()).max().unwrap_or(0);
+        let line = |about: &foxwedge_tools::ToolSpec| {
             let asks = match about.effect {
-                Effect::Reads => "reads",
-                Effect::Writes if self.allowed.has(&about.name) => "allowed",
-                Effect::Writes => "asks   ",
+                ToolEffect::Reads => "reads",
+                ToolEffect::Writes if self.allowed.has(&about.name) => "allowed",
+                ToolEffect::Writes => "asks   ",
             };
             let first = about.description.lines().next().unwrap_or_default();
-            let (name, told) = (clean(&about.name), clean(&cut(first, TOLD)));
+            let (name, told) = (clean(&about.name), clean(&cut(first, MAX_TOOL_CHARS)));
             format!("{name:widest$}  {asks:7}  {told}")
         };
-        self.tools.iter().map(|tool| line(tool.about())).collect()
+        self.tools.iter().map(|tool| line(tool.spec())).collect()
     }
 
-    fn tell_status(&self) -> anyhow::Result<Vec<String>> {
+    fn describe_status(&self) -> anyhow::Result<Vec<String>> {
         let mut lines = vec![
             format!(
                 "session  {}{}",
@@ -177,34 +199,35 @@ impl Chat {
                 if self.is_new() { " (not begun)" } else { "" }
             ),
             format!("folder   {}", clean(&self.folder)),
-            format!("store    {}", clean(&self.kept.url.to_string())),
+            format!("store    {}", clean(&self.open_store.url.to_string())),
             format!("model    {}", clean(self.model())),
         ];
-        if let Some(paper) = self.paper()? {
+        if let Some(paper) = self.history()? {
             let size = paper.size(self.model())?;
             let window = match self.model.about().window {
                 Some(window) => format!(" of {window}"),
                 None => String::new(),
             };
-            let (messages, calls) = (count(size.messages, "message"), count(size.calls, "call"));
+            let (messages, calls) =
+                (pluralize(size.messages, "message"), pluralize(size.calls, "call"));
             lines.push(format!(
                 "history  {messages}, {calls}, about {} tokens{window}",
                 size.tokens
             ));
             lines.push(match size.findings {
                 0 => "health   valid: a provider takes it as it is".to_owned(),
-                number => format!("health   {}", count(number, "finding")),
+                number => format!("health   {}", pluralize(number, "finding")),
             });
         }
-        lines.extend(self.last.as_ref().map(|last| format!("last run {}", told_run(last))));
+        lines.extend(self.last_run.as_ref().map(|last| format!("last run {}", describe_run(last))));
         Ok(lines)
     }
 }
 
 /// A run in one line.
-fn told_run(finished: &Finished) -> String {
-    let outcome = finished.ended.outcome.map_or("ended", draw::word);
-    let calls = draw::counts(&finished.summary);
+fn describe_run(finished: &FinishedRun) -> String {
+    let outcome = finished.ended.outcome.map_or("ended", draw::outcome_text);
+    let calls = draw::format_call_counts(&finished.summary);
     let usage = finished.ended.usage.unwrap_or_default();
     format!(
         "{} {outcome}, {calls}, {} tokens in ({} cached), {} out",
@@ -212,11 +235,14 @@ fn told_run(finished: &Finished) -> String {
     )
 }
 
-fn reply(lines: Vec<String>) -> Reply {
-    Reply { lines, then: Then::Stay }
+fn reply_with_lines(lines: Vec<String>) -> CommandReply {
+    CommandReply { lines, follow_up: CommandFollowUp::Stay }
 }
 
-pub(super) fn ended(finished: Finished) -> Reply {
-    let Finished { ended, summary, .. } = finished;
-    Reply { lines: Vec::new(), then: Then::Ended(Ending { ended, summary }) }
+pub(super) fn reply_run_ended(finished: FinishedRun) -> CommandReply {
+    let FinishedRun { ended, summary, .. } = finished;
+    CommandReply {
+        lines: Vec::new(),
+        follow_up: CommandFollowUp::Ended(ChatRunEnd { ended, summary }),
+    }
 }

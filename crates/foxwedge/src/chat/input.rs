@@ -7,18 +7,18 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::say::Trouble;
+use crate::cli_output::CliError;
 
 /// The most bytes of a prompt, and of what is added to one.
-pub(crate) const MOST: usize = 10 << 20;
+pub(crate) const MAX_PROMPT_BYTES: usize = 10 << 20;
 
 /// Prompts, one a line, as they come. Read on a thread of its own, which ends with the program.
-pub(super) fn lines() -> mpsc::Receiver<Result<String, Trouble>> {
+pub(super) fn read_lines() -> mpsc::Receiver<Result<String, CliError>> {
     let (sender, receiver) = mpsc::channel(1);
     thread::spawn(move || {
         let mut stdin = io::stdin().lock();
         loop {
-            let line = match line(&mut stdin) {
+            let line = match read_line(&mut stdin) {
                 Ok(Some(line)) => Ok(line),
                 Ok(None) => return,
                 Err(trouble) => Err(trouble),
@@ -33,50 +33,53 @@ pub(super) fn lines() -> mpsc::Receiver<Result<String, Trouble>> {
 }
 
 /// Everything that comes. Read on a thread of its own, which ends with the program.
-pub(super) fn whole() -> oneshot::Receiver<Result<String, Trouble>> {
+pub(super) fn read_whole() -> oneshot::Receiver<Result<String, CliError>> {
     let (sender, receiver) = oneshot::channel();
     thread::spawn(move || {
-        let _ = sender.send(text(io::stdin().lock()));
+        let _ = sender.send(read_text(io::stdin().lock()));
     });
     receiver
 }
 
 /// The next line without its end; `None` behind the last one.
-fn line(reader: &mut impl BufRead) -> Result<Option<String>, Trouble> {
+fn read_line(reader: &mut impl BufRead) -> Result<Option<String>, CliError> {
     let mut bytes = Vec::new();
-    let read = reader.take(MOST as u64 + 1).read_until(b'\n', &mut bytes).map_err(unreadable)?;
+    let read = reader
+        .take(MAX_PROMPT_BYTES as u64 + 1)
+        .read_until(b'\n', &mut bytes)
+        .map_err(unreadable_error)?;
     if read == 0 {
         return Ok(None);
     }
     if bytes.last() == Some(&b'\n') {
         bytes.pop();
     }
-    if bytes.len() > MOST {
-        return Err(too_large("a line of stdin"));
+    if bytes.len() > MAX_PROMPT_BYTES {
+        return Err(too_large_error("a line of stdin"));
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| no_text())
+    String::from_utf8(bytes).map(Some).map_err(|_| not_utf8_error())
 }
 
-fn text(reader: impl Read) -> Result<String, Trouble> {
+fn read_text(reader: impl Read) -> Result<String, CliError> {
     let mut bytes = Vec::new();
-    reader.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > MOST {
-        return Err(too_large("what comes on stdin"));
+    reader.take(MAX_PROMPT_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable_error)?;
+    if bytes.len() > MAX_PROMPT_BYTES {
+        return Err(too_large_error("what comes on stdin"));
     }
-    String::from_utf8(bytes).map_err(|_| no_text())
+    String::from_utf8(bytes).map_err(|_| not_utf8_error())
 }
 
-fn unreadable(error: io::Error) -> Trouble {
-    Trouble::new(format!("stdin cannot be read: {error}"))
+fn unreadable_error(error: io::Error) -> CliError {
+    CliError::new(format!("stdin cannot be read: {error}"))
 }
 
-fn too_large(what: &str) -> Trouble {
-    Trouble::new(format!("{what} is more than 10 MB"))
+fn too_large_error(what: &str) -> CliError {
+    CliError::new(format!("{what} is more than 10 MB"))
         .help("put it into a file, and let the model read what it needs of it")
 }
 
-fn no_text() -> Trouble {
-    Trouble::new("what comes on stdin is no text: it is not UTF-8")
+fn not_utf8_error() -> CliError {
+    CliError::new("what comes on stdin is no text: it is not UTF-8")
         .help("put it into a file, and say in the prompt what it is")
 }
 
@@ -88,15 +91,15 @@ mod tests {
     fn lines_are_bounded_and_text() {
         let mut reader: &[u8] = b"one\n\ntwo\r\nlast";
         let mut lines = Vec::new();
-        while let Ok(Some(line)) = line(&mut reader) {
+        while let Ok(Some(line)) = read_line(&mut reader) {
             lines.push(line);
         }
         assert_eq!(lines, ["one", "", "two\r", "last"]);
-        let told = |bytes: &[u8]| line(&mut &bytes[..]).map_err(|trouble| trouble.to_string());
+        let told = |bytes: &[u8]| read_line(&mut &bytes[..]).map_err(|trouble| trouble.to_string());
         assert_eq!(told(b""), Ok(None));
         assert!(told(b"\xff\n").is_err_and(|told| told.contains("not UTF-8")));
-        let long = vec![b'x'; MOST + 1];
+        let long = vec![b'x'; MAX_PROMPT_BYTES + 1];
         assert!(told(&long).is_err_and(|told| told.contains("10 MB")));
-        assert!(text(&long[..]).is_err() && text(&long[1..]).is_ok());
+        assert!(read_text(&long[..]).is_err() && read_text(&long[1..]).is_ok());
     }
 }

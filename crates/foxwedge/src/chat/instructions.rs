@@ -5,13 +5,13 @@ use std::{env, fs::File, io::Read, path::Path};
 
 use anyhow::Context;
 
-use crate::say::{Trouble, clean};
+use crate::cli_output::{CliError, clean};
 
 /// The most bytes of a file with instructions.
-const MOST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// What an agent is, if nobody says so.
-const USUAL: &str = "You are an agent that helps its user with the files of one folder, through \
+const DEFAULT_INSTRUCTIONS: &str = "You are an agent that helps its user with the files of one folder, through \
 the tools that are declared. Look before you change anything, and change what was asked for and \
 nothing else. After a change, check it: read the file again or run the tests. When several calls do \
 not depend on each other, make them together. Be brief: say what you did, what you found, and what \
@@ -25,7 +25,7 @@ means that the user said no.";
 
 /// Everything that the model is told: what the user says, or the usual, and the facts.
 pub(crate) fn instructions(own: Option<&str>, root: &Path) -> String {
-    let own = own.map(str::trim).filter(|own| !own.is_empty()).unwrap_or(USUAL);
+    let own = own.map(str::trim).filter(|own| !own.is_empty()).unwrap_or(DEFAULT_INSTRUCTIONS);
     format!(
         "{own}\n\n{MARKS}\n\nThe folder is {}, on {}. Paths in calls are taken from there.",
         clean(&root.to_string_lossy()),
@@ -39,10 +39,10 @@ pub(crate) fn read(typed: &str) -> anyhow::Result<String> {
     let shown = clean(path);
     let mut text = String::new();
     File::open(path)
-        .and_then(|file| file.take(MOST + 1).read_to_string(&mut text))
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text))
         .with_context(|| format!("`{shown}` cannot be read"))?;
-    if text.len() as u64 > MOST {
-        let trouble = Trouble::new(format!("`{shown}` is too large for instructions"));
+    if text.len() as u64 > MAX_FILE_BYTES {
+        let trouble = CliError::new(format!("`{shown}` is too large for instructions"));
         return Err(trouble.help("a megabyte is the most; a page is usual").into());
     }
     Ok(text)

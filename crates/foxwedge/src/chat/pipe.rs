@@ -4,70 +4,75 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use foxwedge_engine::tool_loop::Told;
+use foxwedge_engine::tool_loop::LoopEvent;
 
 use super::{
-    Chat,
-    drive::{Asked, Drove, code, drive, finish},
-    input,
-    lines::{Lines, Reader, Talk, Written},
-    slash::{self, Line},
-    terminal::{Reply, Then},
-    voice::Voice,
+    ChatAgent, input,
+    interruptible::{
+        ChatStopRequest, InterruptibleOutcome, exit_code, finish_output, run_interruptible,
+    },
+    line_printer::{ChatLinePrinter, ChatOutput, ChatVerbosity, ReplyDestination},
+    output_thread::ChatOutputThread,
+    slash::{self, ChatInputLine},
+    terminal::{CommandFollowUp, CommandReply},
 };
 use crate::{
-    runs::draw::Signs,
-    say::{self, DIM, paint},
-    signals::Signals,
+    cli_output::{self, DIM, paint},
+    runs::draw::SignSet,
+    signals::ProcessSignals,
 };
 
 /// What happens behind a line.
-enum Next {
+enum PipeStep {
     /// The next one is read.
-    Line,
+    ReadNext,
     /// It is over.
-    Over(ExitCode),
+    Exit(ExitCode),
 }
 
 /// Takes prompts until there are no more, or somebody stops it.
 pub(crate) async fn run(
-    mut chat: Chat,
+    mut chat: ChatAgent,
     first: Option<String>,
-    reader: Reader,
-    talk: Talk,
+    reader: ReplyDestination,
+    talk: ChatVerbosity,
 ) -> anyhow::Result<ExitCode> {
-    let mut signals = Signals::listen().context("Ctrl-C cannot be heard")?;
-    let reception = chat.reception();
-    let mut voice = Voice::new(move || {
-        reception.press();
+    let mut signals = ProcessSignals::listen().context("Ctrl-C cannot be heard")?;
+    let reception = chat.run_controller();
+    let mut voice = ChatOutputThread::new(move || {
+        reception.interrupt();
     });
-    let mut pipe = Pipe { lines: Lines::new(Signs::here(), reader, talk), talk, well: true };
-    let over = pipe.all(&mut chat, first, &mut signals, &voice).await;
-    if talk == Talk::All
-        && let Some(comeback) = chat.comeback()
+    let mut pipe = ChatPipe {
+        lines: ChatLinePrinter::new(SignSet::here(), reader, talk),
+        verbosity: talk,
+        succeeded: true,
+    };
+    let over = pipe.run_all(&mut chat, first, &mut signals, &voice).await;
+    if talk == ChatVerbosity::All
+        && let Some(comeback) = chat.resume_command()
     {
-        voice.talk(format!("{}\n", paint(DIM, format_args!("go on with `{comeback}`"))));
+        voice.write_stderr(format!("{}\n", paint(DIM, format_args!("go on with `{comeback}`"))));
     }
-    finish(&mut voice, &mut signals).await?;
+    finish_output(&mut voice, &mut signals).await?;
     over
 }
 
-struct Pipe {
-    lines: Lines,
-    talk: Talk,
+struct ChatPipe {
+    lines: ChatLinePrinter,
+    verbosity: ChatVerbosity,
     /// Whether everything went well so far.
-    well: bool,
+    succeeded: bool,
 }
 
-impl Pipe {
-    async fn all(
+impl ChatPipe {
+    async fn run_all(
         &mut self,
-        chat: &mut Chat,
+        chat: &mut ChatAgent,
         first: Option<String>,
-        signals: &mut Signals,
-        voice: &Voice,
+        signals: &mut ProcessSignals,
+        voice: &ChatOutputThread,
     ) -> anyhow::Result<ExitCode> {
-        let mut lines = input::lines();
+        let mut lines = input::read_lines();
         let mut first = first;
         loop {
             let line = match first.take() {
@@ -80,65 +85,68 @@ impl Pipe {
                     () = signals.next() => return Ok(ExitCode::from(130)),
                 },
             };
-            match self.line(chat, &line, signals, voice).await? {
-                Next::Line => {}
-                Next::Over(code) => return Ok(code),
+            match self.run_line(chat, &line, signals, voice).await? {
+                PipeStep::ReadNext => {}
+                PipeStep::Exit(code) => return Ok(code),
             }
             // Nobody reads what would be said.
-            if voice.is_unheard() {
-                self.well = false;
+            if voice.is_reader_gone() {
+                self.succeeded = false;
                 break;
             }
         }
-        Ok(if self.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if self.succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    async fn line(
+    async fn run_line(
         &mut self,
-        chat: &mut Chat,
+        chat: &mut ChatAgent,
         line: &str,
-        signals: &mut Signals,
-        voice: &Voice,
-    ) -> anyhow::Result<Next> {
+        signals: &mut ProcessSignals,
+        voice: &ChatOutputThread,
+    ) -> anyhow::Result<PipeStep> {
         let parsed = slash::parse(line);
-        let reception = chat.reception();
-        let talk = self.talk;
+        let reception = chat.run_controller();
+        let talk = self.verbosity;
         let lines = &mut self.lines;
-        let mut listener = |told: Told| voice.say(lines.told(&told));
-        let is_prompt = matches!(parsed, Line::Prompt(_));
-        let work = chat.typed(line, &mut listener);
-        let (done, asked) = match drive(work, &reception, signals, voice, talk).await {
-            Drove::Done(done, asked) => (done, asked),
-            Drove::Left => return Ok(Next::Over(ExitCode::from(130))),
+        let mut listener = |told: LoopEvent| voice.write(lines.on_event(&told));
+        let is_prompt = matches!(parsed, ChatInputLine::Prompt(_));
+        let work = chat.run_line(line, &mut listener);
+        let (done, asked) = match run_interruptible(work, &reception, signals, voice, talk).await {
+            InterruptibleOutcome::Done(done, asked) => (done, asked),
+            InterruptibleOutcome::Abandoned => return Ok(PipeStep::Exit(ExitCode::from(130))),
         };
-        let Reply { lines, then } = match done {
+        let CommandReply { lines, follow_up: then } = match done {
             Ok(reply) => reply,
             // A prompt that cannot be kept is the end; a command that fails is a pity.
             Err(error) if is_prompt => return Err(error),
             Err(error) => {
-                voice.talk(say::complaint(&format!("{error:#}"), say::help_of(&error)));
-                self.well = false;
-                return Ok(Next::Line);
+                voice.write_stderr(cli_output::format_error(
+                    &format!("{error:#}"),
+                    cli_output::help_of(&error),
+                ));
+                self.succeeded = false;
+                return Ok(PipeStep::ReadNext);
             }
         };
         let told: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        voice.say(Written { out: String::new(), err: told });
+        voice.write(ChatOutput { out: String::new(), err: told });
         Ok(match then {
-            Then::Stay => Next::Line,
-            Then::Leave => {
-                Next::Over(if self.well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+            CommandFollowUp::Stay => PipeStep::ReadNext,
+            CommandFollowUp::Leave => {
+                PipeStep::Exit(if self.succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
             }
-            Then::Edit(prompt) => {
-                voice.talk(format!("{prompt}\n"));
-                Next::Line
+            CommandFollowUp::Edit(prompt) => {
+                voice.write_stderr(format!("{prompt}\n"));
+                PipeStep::ReadNext
             }
-            Then::Ended(ending) => {
-                let code = code(ending.ended.outcome, asked);
-                self.well &= code == ExitCode::SUCCESS;
+            CommandFollowUp::Ended(ending) => {
+                let code = exit_code(ending.ended.outcome, asked);
+                self.succeeded &= code == ExitCode::SUCCESS;
                 match asked {
                     // Whoever stops a batch does not mean one prompt of it.
-                    Asked::Yes => Next::Over(ExitCode::from(130)),
-                    Asked::No => Next::Line,
+                    ChatStopRequest::Yes => PipeStep::Exit(ExitCode::from(130)),
+                    ChatStopRequest::No => PipeStep::ReadNext,
                 }
             }
         })

@@ -8,14 +8,14 @@
 mod row;
 mod keys;
 mod editor;
-mod flow;
+mod markdown;
 mod calls;
-mod ask;
+mod approval_prompt;
 mod screen;
 mod draw;
 mod paint;
-mod approve;
-mod keeper;
+mod approver;
+mod queue_writer;
 mod guard;
 mod driver;
 #[cfg(test)]
@@ -23,33 +23,33 @@ mod tests;
 
 use std::{env, io::IsTerminal as _, process::ExitCode, sync::Arc};
 
-use foxwedge_engine::tool_loop::Listener;
-use foxwedge_run::{Ended, Summary};
-use foxwedge_tools::Future;
+use foxwedge_engine::tool_loop::LoopObserver;
+use foxwedge_run::{RunEnd, RunSummary};
+use foxwedge_tools::ToolFuture;
 
-pub(crate) use approve::{Questions, approver};
+pub(crate) use approver::{TerminalApprovalInbox, approver};
 
 /// What the terminal drives. It knows models, tools and stores; the terminal knows none of them.
-pub(crate) trait Host: Send {
+pub(crate) trait TerminalHost: Send {
     /// What can be done while a run is at work.
-    fn desk(&self) -> Arc<dyn Desk>;
+    fn run_controller(&self) -> Arc<dyn RunController>;
 
     /// One run, from the prompt to its end. What happens is told to the listener.
-    fn say<'a>(
+    fn run_prompt<'a>(
         &'a mut self,
         prompt: String,
-        listener: &'a mut dyn Listener,
-    ) -> Future<'a, anyhow::Result<Ending>>;
+        listener: &'a mut dyn LoopObserver,
+    ) -> ToolFuture<'a, anyhow::Result<ChatRunEnd>>;
 
     /// Does what a line that begins with `/` says.
-    fn command<'a>(
+    fn run_slash_line<'a>(
         &'a mut self,
         line: String,
-        listener: &'a mut dyn Listener,
-    ) -> Future<'a, anyhow::Result<Reply>>;
+        listener: &'a mut dyn LoopObserver,
+    ) -> ToolFuture<'a, anyhow::Result<CommandReply>>;
 
     /// What waits in the session that the last command turned to, once; `None` if it did not.
-    fn turned(&mut self) -> Option<Vec<String>> {
+    fn take_switched_queue(&mut self) -> Option<Vec<String>> {
         None
     }
 
@@ -58,60 +58,60 @@ pub(crate) trait Host: Send {
 
     /// How to come back to this conversation: a command line; `None` if there is nothing to come
     /// back to.
-    fn comeback(&self) -> Option<String>;
+    fn resume_command(&self) -> Option<String>;
 }
 
 /// What can be done while a run is at work.
-pub(crate) trait Desk: Send + Sync {
+pub(crate) trait RunController: Send + Sync {
     /// An interrupt: the first is a wish, the second is force. One that is not heard did nothing.
-    fn press(&self) -> Heed;
+    fn interrupt(&self) -> InterruptDelivery;
 
     /// Keeps what waits for the end of the run, all of it.
-    fn queue<'a>(&'a self, texts: Vec<String>) -> Future<'a, anyhow::Result<()>>;
+    fn save_queue<'a>(&'a self, texts: Vec<String>) -> ToolFuture<'a, anyhow::Result<()>>;
 }
 
 /// Whether something was at work that heard an interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Heed {
-    Heard,
-    Unheard,
+pub(crate) enum InterruptDelivery {
+    Delivered,
+    NotRunning,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Ending {
-    pub(crate) ended: Ended,
-    pub(crate) summary: Summary,
+pub(crate) struct ChatRunEnd {
+    pub(crate) ended: RunEnd,
+    pub(crate) summary: RunSummary,
 }
 
 /// What a command has to say.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
+pub(crate) struct CommandReply {
     /// Lines for the person.
     pub(crate) lines: Vec<String>,
-    pub(crate) then: Then,
+    pub(crate) follow_up: CommandFollowUp,
 }
 
 /// What happens behind a command.
 #[derive(Clone, Debug)]
-pub(crate) enum Then {
+pub(crate) enum CommandFollowUp {
     /// Nothing.
     Stay,
     /// This stands in the editor now.
     Edit(String),
     /// A run was at work, and this is how it ended.
-    Ended(Ending),
+    Ended(ChatRunEnd),
     /// The terminal is left.
     Leave,
 }
 
 /// What the terminal has to know before it begins.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Start {
+pub(crate) struct TerminalStart {
     /// The lines above everything else: the model, the session, the tools.
     pub(crate) greeting: Vec<String>,
     /// What was said before, to be shown again: who, and what.
-    pub(crate) before: Vec<Before>,
+    pub(crate) past_items: Vec<TerminalHistoryItem>,
     /// What is sent at once.
     pub(crate) prompt: Option<String>,
     /// What waited when the last process ended.
@@ -124,7 +124,7 @@ pub(crate) struct Start {
 
 /// Something from before.
 #[derive(Clone, Debug)]
-pub(crate) enum Before {
+pub(crate) enum TerminalHistoryItem {
     /// A prompt.
     Prompt(String),
     /// What the model said.
@@ -134,7 +134,7 @@ pub(crate) enum Before {
 }
 
 /// Whether somebody sits at a terminal that can be drawn on.
-pub(crate) fn fits() -> bool {
+pub(crate) fn is_available() -> bool {
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     !dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
@@ -142,9 +142,9 @@ pub(crate) fn fits() -> bool {
 /// Runs the terminal until somebody leaves it. It is as it was before when this returns, and when
 /// something panics.
 pub(crate) async fn run(
-    host: &mut dyn Host,
-    questions: Questions,
-    start: Start,
+    host: &mut dyn TerminalHost,
+    questions: TerminalApprovalInbox,
+    start: TerminalStart,
 ) -> anyhow::Result<ExitCode> {
     driver::run(host, questions, start).await
 }

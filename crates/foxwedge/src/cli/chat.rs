@@ -42,7 +42,7 @@ pub(crate) struct ChatArgs {
     pub(crate) upstream: Option<String>,
     /// What the address speaks [default: by the address, else openai]
     #[arg(long, value_name = "API", help_heading = "Model")]
-    pub(crate) api: Option<Api>,
+    pub(crate) api: Option<ChatApi>,
     /// The variable that holds the key [default: the usual one of the API]
     #[arg(long, value_name = "VARIABLE", help_heading = "Model")]
     pub(crate) key_env: Option<String>,
@@ -101,20 +101,20 @@ pub(crate) enum ReplyFormat {
 
 impl ReplyFormat {
     /// The frames it consists of, if it does.
-    pub(crate) fn frames(self) -> Option<encode::Format> {
+    pub(crate) fn frames(self) -> Option<encode::UiFormat> {
         match self {
             ReplyFormat::Text | ReplyFormat::Json => None,
-            ReplyFormat::Jsonl => Some(encode::Format::Jsonl),
-            ReplyFormat::Agui => Some(encode::Format::AgUi),
-            ReplyFormat::AiSdk => Some(encode::Format::AiSdk),
-            ReplyFormat::Acp => Some(encode::Format::Acp),
+            ReplyFormat::Jsonl => Some(encode::UiFormat::Jsonl),
+            ReplyFormat::Agui => Some(encode::UiFormat::AgUi),
+            ReplyFormat::AiSdk => Some(encode::UiFormat::AiSdk),
+            ReplyFormat::Acp => Some(encode::UiFormat::Acp),
         }
     }
 }
 
 /// What an address speaks.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Api {
+pub(crate) enum ChatApi {
     /// OpenAI's Chat Completions, which most servers speak
     Openai,
     /// Anthropic's Messages
@@ -129,16 +129,16 @@ pub(crate) enum Api {
     Scripted,
 }
 
-impl Api {
+impl ChatApi {
     /// As it is typed.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Api::Openai => "openai",
-            Api::Anthropic => "anthropic",
-            Api::Gemini => "gemini",
-            Api::Deepseek => "deepseek",
-            Api::Gateway => "gateway",
-            Api::Scripted => "scripted",
+            ChatApi::Openai => "openai",
+            ChatApi::Anthropic => "anthropic",
+            ChatApi::Gemini => "gemini",
+            ChatApi::Deepseek => "deepseek",
+            ChatApi::Gateway => "gateway",
+            ChatApi::Scripted => "scripted",
         }
     }
 }

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foxwedge_core::Profile;
-use foxwedge_dialect::session::Agent;
-use foxwedge_tokens::Counting;
+use foxwedge_dialect::session::SessionAgent;
+use foxwedge_tokens::CountingMethod;
 
 use super::{
     RepairArgs,
-    values::{Format, ReportFormat, Strategy, agents, countings, formats, profiles, strategies},
+    values::{
+        CompactStrategy, InputFormat, ReportFormat, agents, countings, formats, profiles,
+        strategies,
+    },
 };
 
 #[derive(Args, Clone, Debug)]
@@ -22,14 +25,14 @@ pub(crate) struct CompactArgs {
     pub(crate) last: bool,
     /// Look only among the sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Session", value_parser = agents())]
-    pub(crate) agent: Vec<Agent>,
+    pub(crate) agent: Vec<SessionAgent>,
     /// Take the last compaction of a session back: what it hid is visible again, what came later
     /// stays
     #[arg(long, help_heading = "Session", conflicts_with_all = ["strategy", "fraction", "pin", "budget", "model", "window", "reserve", "threshold", "goal", "summarizer", "diff"])]
     pub(crate) rewind: bool,
     /// What is done, in this order, until it is enough [default: elide,budget]
     #[arg(long, value_name = "STRATEGY", value_delimiter = ',', help_heading = "How", value_parser = strategies())]
-    pub(crate) strategy: Vec<Strategy>,
+    pub(crate) strategy: Vec<CompactStrategy>,
     /// The share that `window` removes, 0 to 1 [default: 0.5]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "How")]
     pub(crate) fraction: Option<String>,
@@ -77,7 +80,7 @@ pub(crate) struct CompactArgs {
     pub(crate) goal: Option<String>,
     /// How tokens are counted [default: as the model does]
     #[arg(long, value_name = "COUNTING", help_heading = "How much", value_parser = countings())]
-    pub(crate) tokens: Option<Counting>,
+    pub(crate) tokens: Option<CountingMethod>,
     /// Say what would happen, and write nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
@@ -100,5 +103,5 @@ pub(crate) struct CompactArgs {
     pub(crate) profile: Option<Profile>,
     /// The format of the input [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = formats())]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<InputFormat>,
 }

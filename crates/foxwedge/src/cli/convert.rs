@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use foxwedge_core::{Profile, Wire};
+use foxwedge_core::{Format, Profile};
 
 use super::{
     RepairArgs,
-    values::{Format, ReportFormat, formats, profiles, wires},
+    values::{InputFormat, ReportFormat, formats, profiles, wires},
 };
 
 #[derive(Args, Clone, Debug)]
@@ -17,16 +17,16 @@ pub(crate) struct ConvertArgs {
     pub(crate) target: Option<PathBuf>,
     /// The format of the input [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    pub(crate) from: Option<Format>,
+    pub(crate) from: Option<InputFormat>,
     /// The format of the result
     #[arg(long, value_name = "FORMAT", value_parser = wires())]
-    pub(crate) to: Wire,
+    pub(crate) to: Format,
     /// What the input is [default: detected]
     #[arg(long, value_name = "KIND")]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<ConversionKind>,
     /// How calls and answers are told
     #[arg(long, value_name = "HOW", default_value = "native")]
-    pub(crate) tools: Telling,
+    pub(crate) tools: ConvertToolMode,
     /// The name of the model in the result [default: as it was]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) struct ConvertArgs {
 
 /// What an input is.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ConversionKind {
     /// What a provider is sent: a request, a list of messages, a session
     Request,
     /// What a provider answers, in one piece
@@ -73,20 +73,20 @@ pub(crate) enum Kind {
     Stream,
 }
 
-impl Kind {
+impl ConversionKind {
     /// As it is typed.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Request => "request",
-            Kind::Response => "response",
-            Kind::Stream => "stream",
+            ConversionKind::Request => "request",
+            ConversionKind::Response => "response",
+            ConversionKind::Stream => "stream",
         }
     }
 }
 
 /// How calls and answers are told.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Telling {
+pub(crate) enum ConvertToolMode {
     /// As the format spells them
     Native,
     /// As text, for models that know no tools

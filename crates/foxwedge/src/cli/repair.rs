@@ -1,7 +1,7 @@
 //! What can be typed about repairs, wherever one may be made.
 
 use clap::Args;
-use foxwedge_core::{Language, Orphans, Policy, Tail, Unanswered};
+use foxwedge_core::{OrphanPolicy, PlaceholderLanguage, Policy, TailPolicy, UnansweredPolicy};
 
 use super::values::{languages, orphans, policies, tails};
 
@@ -9,16 +9,16 @@ use super::values::{languages, orphans, policies, tails};
 pub(crate) struct RepairArgs {
     /// What happens to calls that nobody answered
     #[arg(long, value_name = "POLICY", help_heading = "Repair", value_parser = policies())]
-    pub(crate) policy: Option<Unanswered>,
+    pub(crate) policy: Option<UnansweredPolicy>,
     /// What happens to answers without a call
     #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = orphans())]
-    pub(crate) orphans: Option<Orphans>,
+    pub(crate) orphans: Option<OrphanPolicy>,
     /// Whether open calls at the end are dead or still running
     #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = tails())]
-    pub(crate) tail: Option<Tail>,
+    pub(crate) tail: Option<TailPolicy>,
     /// The language of placeholder answers and other words of ours
     #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", help_heading = "Repair", value_parser = languages())]
-    pub(crate) language: Option<Language>,
+    pub(crate) language: Option<PlaceholderLanguage>,
 }
 
 impl RepairArgs {
@@ -34,7 +34,7 @@ impl RepairArgs {
             unanswered: self.policy.unwrap_or_default(),
             orphans: self.orphans.unwrap_or_default(),
             tail: self.tail.unwrap_or_default(),
-            bold,
+            allow_unsafe: bold,
             language: self.language.unwrap_or_default(),
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct FollowArgs {
     pub(crate) file: Option<PathBuf>,
     /// Whose stream it is
     #[arg(long, value_name = "AGENT", default_value = "auto")]
-    pub(crate) from: From,
+    pub(crate) from: FollowSource,
     /// One more tool that asks a person: an error of it is a hand-over, not a failure
     #[arg(long = "interactive", value_name = "TOOL")]
     pub(crate) interactive: Vec<String>,
@@ -38,7 +38,7 @@ pub(crate) struct FollowArgs {
     pub(crate) run: Option<String>,
     /// How the run is told
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", help_heading = "Output")]
-    pub(crate) telling: View,
+    pub(crate) telling: RunView,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
     /// Exit 1 if a line could not be read or was not understood
@@ -60,12 +60,12 @@ pub(crate) struct FrameArgs {
         hide_default_value = true,
         help_heading = "Output"
     )]
-    pub(crate) agui: AgUi,
+    pub(crate) agui: AgUiProtocolVersion,
 }
 
 /// Whose stream it is.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum From {
+pub(crate) enum FollowSource {
     /// Look at the first lines
     Auto,
     /// `claude -p --output-format stream-json --verbose`, and what the Agent SDK yields
@@ -80,7 +80,7 @@ pub(crate) enum From {
 
 /// How a run is told.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum View {
+pub(crate) enum RunView {
     /// For people
     Text,
     /// Our own events, one in a line
@@ -93,15 +93,15 @@ pub(crate) enum View {
     Acp,
 }
 
-impl View {
+impl RunView {
     /// The frames it consists of; none for people.
-    pub(crate) fn format(self) -> Option<encode::Format> {
+    pub(crate) fn format(self) -> Option<encode::UiFormat> {
         match self {
-            View::Text => None,
-            View::Jsonl => Some(encode::Format::Jsonl),
-            View::Agui => Some(encode::Format::AgUi),
-            View::AiSdk => Some(encode::Format::AiSdk),
-            View::Acp => Some(encode::Format::Acp),
+            RunView::Text => None,
+            RunView::Jsonl => Some(encode::UiFormat::Jsonl),
+            RunView::Agui => Some(encode::UiFormat::AgUi),
+            RunView::AiSdk => Some(encode::UiFormat::AiSdk),
+            RunView::Acp => Some(encode::UiFormat::Acp),
         }
     }
 }
@@ -121,19 +121,19 @@ pub(crate) enum FrameFormat {
 
 impl FrameFormat {
     /// The format by its own name.
-    pub(crate) fn format(self) -> encode::Format {
+    pub(crate) fn format(self) -> encode::UiFormat {
         match self {
-            FrameFormat::Jsonl => encode::Format::Jsonl,
-            FrameFormat::Agui => encode::Format::AgUi,
-            FrameFormat::AiSdk => encode::Format::AiSdk,
-            FrameFormat::Acp => encode::Format::Acp,
+            FrameFormat::Jsonl => encode::UiFormat::Jsonl,
+            FrameFormat::Agui => encode::UiFormat::AgUi,
+            FrameFormat::AiSdk => encode::UiFormat::AiSdk,
+            FrameFormat::Acp => encode::UiFormat::Acp,
         }
     }
 }
 
 /// Which AG-UI.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AgUi {
+pub(crate) enum AgUiProtocolVersion {
     /// What every client reads
     #[value(name = "0")]
     V0,

@@ -11,18 +11,18 @@ pub(crate) struct ScriptedArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4178")]
     pub(crate) listen: SocketAddr,
     #[command(subcommand)]
-    pub(crate) other: Option<Scripted>,
+    pub(crate) other: Option<ScriptedAction>,
 }
 
 #[derive(Subcommand, Debug)]
-pub(crate) enum Scripted {
+pub(crate) enum ScriptedAction {
     /// Be an agent on stdin and stdout, as Claude Code is, with the built-in model behind it
-    Agent(AgentArgs),
+    Agent(ScriptedAgentArgs),
 }
 
 #[derive(Args, Debug)]
 #[command(disable_version_flag = true)]
-pub(crate) struct AgentArgs {
+pub(crate) struct ScriptedAgentArgs {
     /// What it does that a good agent does not: `serial,no-partial,die-after=2`
     #[arg(long, value_name = "HABITS", env = "FOXWEDGE_FAKE")]
     pub(crate) fake: Option<String>,

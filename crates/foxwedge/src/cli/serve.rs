@@ -49,10 +49,10 @@ pub(crate) struct ServeArgs {
 pub(crate) struct EnvArgs {
     /// The shell that reads it [default: that of $SHELL]
     #[arg(long, value_name = "SHELL")]
-    pub(crate) shell: Option<Shell>,
+    pub(crate) shell: Option<EnvShell>,
     /// The client that is pointed at the gateway
     #[arg(long = "for", value_name = "CLIENT", default_value = "all")]
-    pub(crate) client: Client,
+    pub(crate) client: EnvClient,
     /// The configuration file of the gateway
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub(crate) struct EnvArgs {
 
 /// A shell that can be told variables.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shell {
+pub(crate) enum EnvShell {
     Bash,
     Zsh,
     Fish,
@@ -75,7 +75,7 @@ pub(crate) enum Shell {
 
 /// Who is pointed at the gateway.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Client {
+pub(crate) enum EnvClient {
     /// Everything that reads variables
     All,
     /// Claude Code, and the SDKs of Anthropic

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use foxwedge_core::{Profile, Wire};
-use foxwedge_dialect::session::Agent;
+use foxwedge_core::{Format, Profile};
+use foxwedge_dialect::session::SessionAgent;
 
 use super::{
     RepairArgs,
-    values::{ExportFormat, Format, ListFormat, View, agents, formats, profiles, wires},
+    values::{
+        ExportFormat, InputFormat, ListFormat, SessionViewMode, agents, formats, profiles, wires,
+    },
 };
 
 /// One session, and what is to be seen of it.
@@ -22,10 +24,10 @@ pub(crate) struct SessionArgs {
     pub(crate) last: bool,
     /// Look only among the sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Session", value_parser = agents())]
-    pub(crate) agent: Vec<Agent>,
+    pub(crate) agent: Vec<SessionAgent>,
     /// Repaired, or as it stands in the file
     #[arg(long, value_name = "VIEW", default_value = "clean", help_heading = "Session")]
-    pub(crate) view: View,
+    pub(crate) view: SessionViewMode,
     /// Refuse a session in which anything is wrong
     #[arg(long, help_heading = "Session")]
     pub(crate) strict: bool,
@@ -37,7 +39,7 @@ pub(crate) struct SessionArgs {
 pub(crate) struct ListArgs {
     /// Only sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
-    pub(crate) agent: Vec<Agent>,
+    pub(crate) agent: Vec<SessionAgent>,
     /// Only sessions about this folder, or a folder in it
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
@@ -61,7 +63,7 @@ pub(crate) struct ShowArgs {
     pub(crate) session: SessionArgs,
     /// The format of a file [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Session", value_parser = formats())]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<InputFormat>,
     /// Show what stands on other branches
     #[arg(long)]
     pub(crate) branches: bool,
@@ -76,10 +78,10 @@ pub(crate) struct ResumeArgs {
     pub(crate) session: SessionArgs,
     /// The format of a file [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Session", value_parser = formats())]
-    pub(crate) format: Option<Format>,
+    pub(crate) format: Option<InputFormat>,
     /// The format of the history [default: that of the agent's provider]
     #[arg(long, value_name = "FORMAT", value_parser = wires())]
-    pub(crate) to: Option<Wire>,
+    pub(crate) to: Option<Format>,
     /// Whose rules the history obeys [default: those of the format's owner]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,

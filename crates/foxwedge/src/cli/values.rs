@@ -5,25 +5,27 @@ use clap::{
     ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
-use foxwedge_dialect::session::Agent;
-use foxwedge_tokens::Counting;
+use foxwedge_core::{
+    Format, OrphanPolicy, PlaceholderLanguage, Profile, TailPolicy, UnansweredPolicy,
+};
+use foxwedge_dialect::session::SessionAgent;
+use foxwedge_tokens::CountingMethod;
 
 /// The format of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Format {
+pub(crate) enum InputFormat {
     /// As a provider takes it.
-    Wire(Wire),
+    Wire(Format),
     /// As an agent keeps it.
-    Agent(Agent),
+    Agent(SessionAgent),
 }
 
-impl Format {
+impl InputFormat {
     /// As it is typed.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Format::Wire(wire) => wire.name(),
-            Format::Agent(agent) => agent.name(),
+            InputFormat::Wire(wire) => wire.name(),
+            InputFormat::Agent(agent) => agent.name(),
         }
     }
 }
@@ -86,7 +88,7 @@ pub(crate) enum ReportFormat {
 
 /// A way to make a conversation shorter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Strategy {
+pub(crate) enum CompactStrategy {
     /// The first message stays, a share of the others goes.
     Window,
     /// The newest that fits stays.
@@ -99,22 +101,22 @@ pub(crate) enum Strategy {
     Summarize,
 }
 
-impl Strategy {
+impl CompactStrategy {
     /// As it is typed.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Strategy::Window => "window",
-            Strategy::Budget => "budget",
-            Strategy::Elide => "elide",
-            Strategy::Importance => "importance",
-            Strategy::Summarize => "summarize",
+            CompactStrategy::Window => "window",
+            CompactStrategy::Budget => "budget",
+            CompactStrategy::Elide => "elide",
+            CompactStrategy::Importance => "importance",
+            CompactStrategy::Summarize => "summarize",
         }
     }
 }
 
 /// Which history of a session is told.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum View {
+pub(crate) enum SessionViewMode {
     /// Repaired: what `fix` would leave
     #[default]
     Clean,
@@ -152,63 +154,64 @@ pub(super) fn colors() -> impl TypedValueParser<Value = ColorChoice> {
     ])
 }
 
-pub(super) fn strategies() -> impl TypedValueParser<Value = Strategy> {
+pub(super) fn strategies() -> impl TypedValueParser<Value = CompactStrategy> {
     let all = [
-        Strategy::Window,
-        Strategy::Budget,
-        Strategy::Elide,
-        Strategy::Importance,
-        Strategy::Summarize,
+        CompactStrategy::Window,
+        CompactStrategy::Budget,
+        CompactStrategy::Elide,
+        CompactStrategy::Importance,
+        CompactStrategy::Summarize,
     ];
     named(all.map(|strategy| (strategy.name(), strategy)).to_vec())
 }
 
-pub(super) fn countings() -> impl TypedValueParser<Value = Counting> {
-    named(Counting::all().map(|counting| (counting.name(), counting)).collect())
+pub(super) fn countings() -> impl TypedValueParser<Value = CountingMethod> {
+    named(CountingMethod::all().map(|counting| (counting.name(), counting)).collect())
 }
 
-pub(super) fn policies() -> impl TypedValueParser<Value = Unanswered> {
-    let all = [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall];
+pub(super) fn policies() -> impl TypedValueParser<Value = UnansweredPolicy> {
+    let all = [UnansweredPolicy::Answer, UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall];
     named(all.map(|policy| (policy.name(), policy)).to_vec())
 }
 
-pub(super) fn orphans() -> impl TypedValueParser<Value = Orphans> {
-    named(vec![("quote", Orphans::Quote), ("drop", Orphans::Drop)])
+pub(super) fn orphans() -> impl TypedValueParser<Value = OrphanPolicy> {
+    named(vec![("quote", OrphanPolicy::Quote), ("drop", OrphanPolicy::Drop)])
 }
 
-pub(super) fn tails() -> impl TypedValueParser<Value = Tail> {
-    named(vec![("dead", Tail::Dead), ("pending", Tail::Pending)])
+pub(super) fn tails() -> impl TypedValueParser<Value = TailPolicy> {
+    named(vec![("dead", TailPolicy::Dead), ("pending", TailPolicy::Pending)])
 }
 
-pub(super) fn languages() -> impl TypedValueParser<Value = Language> {
-    named(vec![("en", Language::English), ("zh", Language::Chinese)])
+pub(super) fn languages() -> impl TypedValueParser<Value = PlaceholderLanguage> {
+    named(vec![("en", PlaceholderLanguage::English), ("zh", PlaceholderLanguage::Chinese)])
 }
 
 pub(super) fn profiles() -> impl TypedValueParser<Value = Profile> {
     named(Profile::ALL.map(|profile| (profile.name(), profile)).to_vec())
 }
 
-pub(super) fn wires() -> impl TypedValueParser<Value = Wire> {
-    named(Wire::ALL.map(|wire| (wire.name(), wire)).to_vec())
+pub(super) fn wires() -> impl TypedValueParser<Value = Format> {
+    named(Format::ALL.map(|wire| (wire.name(), wire)).to_vec())
 }
 
 /// Agents by their names, and by what people call them.
-pub(super) fn agents() -> impl TypedValueParser<Value = Agent> {
-    let also = |agent: Agent| match agent {
-        Agent::ClaudeCode => &["claude"][..],
-        Agent::GeminiCli => &["gemini"],
-        Agent::Cline => &["roo", "kilo"],
-        Agent::Codex | Agent::Neovate => &[],
+pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
+    let also = |agent: SessionAgent| match agent {
+        SessionAgent::ClaudeCode => &["claude"][..],
+        SessionAgent::GeminiCli => &["gemini"],
+        SessionAgent::Cline => &["roo", "kilo"],
+        SessionAgent::Codex | SessionAgent::Neovate => &[],
     };
-    let values = Agent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(also(agent)));
+    let values =
+        SessionAgent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(also(agent)));
     PossibleValuesParser::new(values).try_map(move |typed| {
-        let known = |agent: &Agent| agent.name() == typed || also(*agent).contains(&&*typed);
-        Agent::ALL.into_iter().find(known).ok_or_else(|| format!("`{typed}` is not known"))
+        let known = |agent: &SessionAgent| agent.name() == typed || also(*agent).contains(&&*typed);
+        SessionAgent::ALL.into_iter().find(known).ok_or_else(|| format!("`{typed}` is not known"))
     })
 }
 
-pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
-    let wires = Wire::ALL.into_iter().map(Format::Wire);
-    let agents = Agent::ALL.into_iter().map(Format::Agent);
+pub(super) fn formats() -> impl TypedValueParser<Value = InputFormat> {
+    let wires = Format::ALL.into_iter().map(InputFormat::Wire);
+    let agents = SessionAgent::ALL.into_iter().map(InputFormat::Agent);
     named(wires.chain(agents).map(|format| (format.name(), format)).collect())
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::{chat::start, cli::ChatArgs};
 
 /// So long whatever was left may take to end.
-const END: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Talks until it is over.
 pub(crate) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
@@ -17,6 +17,6 @@ pub(crate) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     let ended = runtime.block_on(start::run(args));
     // What was left at work is dropped, which ends the processes it started; nothing that hangs keeps
     // ours. A run that was left is closed at the next start.
-    runtime.shutdown_timeout(END);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     ended
 }

@@ -5,34 +5,34 @@ use std::{fs, path::Path, process::ExitCode};
 use anyhow::{Context, bail};
 
 use crate::{
-    ask::Ask,
+    check_settings::CheckSettings,
     cli::CheckArgs,
+    cli_output::{self, CliError},
     command::fix::check_named,
-    deliver::deliver,
+    deliver::write_outcomes,
     diagnose, diff,
-    disk::{self, Snapshot},
-    judge::{Look, judge},
-    mend::{self, Plan},
-    outcome::{Failure, Judged, Outcome, Verdict},
+    disk::{self, FileSnapshot},
+    findings::{ReportDetail, build_file_report},
+    flag_conflicts,
+    outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
     pool,
-    report::{self, Totals, summary},
-    say::{self, Trouble},
+    repair_plan::{self, RepairPlan},
+    report::{self, ReportTotals, summary},
     size_limit,
-    source::{Closed, Manner, Packing, open, text, unpacked},
-    target::{self, Kind, Target},
-    usage,
+    source::{FileCompression, InputHint, InputRejection, decode_text, decompress, parse_input},
+    target::{self, CheckTarget, TargetKind},
 };
 
 /// What is done with every target.
-struct Job {
-    ask: Ask,
-    look: Look,
-    mode: Mode,
+struct CheckJob {
+    ask: CheckSettings,
+    look: ReportDetail,
+    mode: CheckMode,
 }
 
 /// What becomes of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
+pub(crate) enum CheckMode {
     /// Read only.
     Check,
     /// Show what a repair would change.
@@ -44,47 +44,54 @@ pub(crate) enum Mode {
 /// Checks every target.
 pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     let mode = match (args.diff, args.fix) {
-        (true, _) => Mode::Diff,
-        (false, true) => Mode::Fix,
-        (false, false) => Mode::Check,
+        (true, _) => CheckMode::Diff,
+        (false, true) => CheckMode::Fix,
+        (false, false) => CheckMode::Check,
     };
-    usage::check(&args)?;
-    if mode == Mode::Fix {
+    flag_conflicts::check(&args)?;
+    if mode == CheckMode::Fix {
         check_named(&args)?;
     }
-    let look = if args.statistics { Look::default() } else { report::look(args.output_format) };
-    let job = Job { ask: Ask::new(&args)?, look, mode };
-    let targets = target::expand(&args)?;
+    let look = if args.statistics {
+        ReportDetail::default()
+    } else {
+        report::required_detail(args.output_format)
+    };
+    let job = CheckJob { ask: CheckSettings::new(&args)?, look, mode };
+    let targets = target::expand_targets(&args)?;
     if args.show_files {
         return show_files(&targets);
     }
-    usage::check_output(&args, &targets, &job.ask)?;
-    let outcomes = pool::map(&targets, !args.quiet, |target| job.one(target));
-    deliver(&args, &job.ask, mode, &outcomes)?;
-    Ok(exit_code(&args, mode, Totals::of(&outcomes)))
+    flag_conflicts::check_output(&args, &targets, &job.ask)?;
+    let outcomes = pool::map(&targets, !args.quiet, |target| job.check_target(target));
+    write_outcomes(&args, &job.ask, mode, &outcomes)?;
+    Ok(exit_code(&args, mode, ReportTotals::of(&outcomes)))
 }
 
-fn show_files(targets: &[Target]) -> anyhow::Result<ExitCode> {
+fn show_files(targets: &[CheckTarget]) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for target in targets {
         match &target.kind {
-            Kind::Closed(failure) => {
-                let result = Verdict::Failed(failure.clone());
-                let path = target.shown.clone();
-                summary::failures(&[Outcome { path, name: None, result }]);
+            TargetKind::Unreadable(failure) => {
+                let result = TargetResult::Failed(failure.clone());
+                let path = target.display_name.clone();
+                summary::print_failures(&[TargetOutcome { path, name: None, result }]);
                 code = ExitCode::from(2);
             }
-            Kind::Stdin | Kind::Named(_) | Kind::Walked(_) => {
-                say::out(&format!("{}\n", say::clean(&target.shown)))?;
+            TargetKind::Stdin | TargetKind::Named(_) | TargetKind::FromFolder(_) => {
+                cli_output::write_stdout(&format!(
+                    "{}\n",
+                    cli_output::clean(&target.display_name)
+                ))?;
             }
         }
     }
     Ok(code)
 }
 
-fn exit_code(args: &CheckArgs, mode: Mode, totals: Totals) -> ExitCode {
+fn exit_code(args: &CheckArgs, mode: CheckMode, totals: ReportTotals) -> ExitCode {
     let remain = totals.findings > 0
-        || mode == Mode::Diff && totals.changed > 0
+        || mode == CheckMode::Diff && totals.changed > 0
         || args.exit_non_zero_on_fix && totals.fixed > 0;
     match (totals.failed > 0, remain && !args.exit_zero) {
         (true, _) => ExitCode::from(2),
@@ -93,109 +100,117 @@ fn exit_code(args: &CheckArgs, mode: Mode, totals: Totals) -> ExitCode {
     }
 }
 
-impl Job {
-    fn one(&self, target: &Target) -> Outcome {
+impl CheckJob {
+    fn check_target(&self, target: &CheckTarget) -> TargetOutcome {
         let result = match &target.kind {
-            Kind::Closed(failure) => Ok(Verdict::Failed(failure.clone())),
-            Kind::Stdin => self.stdin(&target.shown),
-            Kind::Named(path) => self.file(target, path, false),
-            Kind::Walked(path) => self.file(target, path, true),
+            TargetKind::Unreadable(failure) => Ok(TargetResult::Failed(failure.clone())),
+            TargetKind::Stdin => self.check_stdin(&target.display_name),
+            TargetKind::Named(path) => self.check_file(target, path, false),
+            TargetKind::FromFolder(path) => self.check_file(target, path, true),
         };
-        let failed = |error| Verdict::Failed(Failure::from_error(&error));
-        Outcome {
-            path: target.shown.clone(),
+        let failed = |error| TargetResult::Failed(TargetFailure::from_error(&error));
+        TargetOutcome {
+            path: target.display_name.clone(),
             name: target.name.clone(),
             result: result.unwrap_or_else(failed),
         }
     }
 
-    fn stdin(&self, shown: &str) -> anyhow::Result<Verdict> {
+    fn check_stdin(&self, shown: &str) -> anyhow::Result<TargetResult> {
         let content = size_limit::read_stdin()?;
-        let manner = Manner { lines: false, walked: false };
-        self.content(shown, &content, manner, &self.ask, |plan| {
-            let (output, mut judged) = mend::filter(plan, manner, &self.ask, self.look)?;
+        let manner = InputHint { is_json_lines: false, from_folder: false };
+        self.check_content(shown, &content, manner, &self.ask, |plan| {
+            let (output, mut judged) =
+                repair_plan::repair_stream(plan, manner, &self.ask, self.look)?;
             judged.output = Some(output);
             Ok(judged)
         })
         .map(|verdict| match verdict {
             // A sound document passes as it came.
-            Verdict::Judged(mut judged) if self.mode == Mode::Fix && judged.output.is_none() => {
+            TargetResult::Checked(mut judged)
+                if self.mode == CheckMode::Fix && judged.output.is_none() =>
+            {
                 judged.output = Some(content);
-                Verdict::Judged(judged)
+                TargetResult::Checked(judged)
             }
             verdict => verdict,
         })
     }
 
-    fn file(&self, target: &Target, path: &Path, walked: bool) -> anyhow::Result<Verdict> {
-        let manner = Manner::of_file(path, walked);
-        let ask = &*self.ask.of_file(path);
+    fn check_file(
+        &self,
+        target: &CheckTarget,
+        path: &Path,
+        walked: bool,
+    ) -> anyhow::Result<TargetResult> {
+        let manner = InputHint::of_file(path, walked);
+        let ask = &*self.ask.for_file(path);
         let metadata = fs::metadata(path).context("cannot be read")?;
-        if self.mode != Mode::Fix {
+        if self.mode != CheckMode::Fix {
             size_limit::check_kind(path, &metadata)?;
         }
         size_limit::check(metadata.len())?;
         match self.mode {
-            Mode::Check | Mode::Diff => {
+            CheckMode::Check | CheckMode::Diff => {
                 let content = size_limit::read_file(path)?;
-                self.content(&target.shown, &content, manner, ask, |_| {
+                self.check_content(&target.display_name, &content, manner, ask, |_| {
                     bail!("nothing is repaired here")
                 })
             }
-            Mode::Fix if !metadata.is_file() => {
+            CheckMode::Fix if !metadata.is_file() => {
                 bail!(
-                    Trouble::new("this is not a file that can be replaced")
+                    CliError::new("this is not a file that can be replaced")
                         .help("use `foxwedge fix -` to repair a stream")
                 );
             }
-            Mode::Fix => {
+            CheckMode::Fix => {
                 path.parent().into_iter().for_each(disk::sweep_folder);
-                let snapshot = Snapshot::take(path).context("cannot be read")?;
-                self.content(&target.shown, &snapshot.content, manner, ask, |plan| {
-                    mend::file(&snapshot, plan, manner, ask, self.look)
+                let snapshot = FileSnapshot::take(path).context("cannot be read")?;
+                self.check_content(&target.display_name, &snapshot.content, manner, ask, |plan| {
+                    repair_plan::repair_file(&snapshot, plan, manner, ask, self.look)
                 })
             }
         }
     }
 
     /// Judges content, after a repair if there is one to make.
-    fn content(
+    fn check_content(
         &self,
         shown: &str,
         content: &[u8],
-        manner: Manner,
-        ask: &Ask,
-        repair: impl FnOnce(Plan<'_>) -> anyhow::Result<Judged>,
-    ) -> anyhow::Result<Verdict> {
-        let plain = unpacked(content)?;
-        let text = match text(&plain) {
+        manner: InputHint,
+        ask: &CheckSettings,
+        repair: impl FnOnce(RepairPlan<'_>) -> anyhow::Result<FileReport>,
+    ) -> anyhow::Result<TargetResult> {
+        let plain = decompress(content)?;
+        let text = match decode_text(&plain) {
             Ok(text) => text,
-            Err(failure) => return Ok(Verdict::Failed(failure)),
+            Err(failure) => return Ok(TargetResult::Failed(failure)),
         };
-        let source = match open(&text, manner, ask) {
+        let source = match parse_input(&text, manner, ask) {
             Ok(source) => source,
-            Err(Closed::Skipped) => return Ok(Verdict::Skipped),
-            Err(Closed::Failed(failure)) => return Ok(Verdict::Failed(failure)),
+            Err(InputRejection::Skipped) => return Ok(TargetResult::Skipped),
+            Err(InputRejection::Failed(failure)) => return Ok(TargetResult::Failed(failure)),
         };
         if let Some(session) = source.session() {
-            diagnose::session(shown, session);
+            diagnose::log_session(shown, session);
         }
-        if self.mode == Mode::Fix {
-            let plan = Plan::new(&plain, Packing::of(content), &source);
+        if self.mode == CheckMode::Fix {
+            let plan = RepairPlan::new(&plain, FileCompression::of(content), &source);
             if !plan.is_empty() {
                 // The plan has what it needs of it.
                 drop(source);
-                return Ok(Verdict::Judged(Box::new(repair(plan)?)));
+                return Ok(TargetResult::Checked(Box::new(repair(plan)?)));
             }
         }
-        let mut judged = judge(&source, self.look);
-        if self.mode == Mode::Diff && !judged.findings.is_empty() {
+        let mut judged = build_file_report(&source, self.look);
+        if self.mode == CheckMode::Diff && !judged.findings.is_empty() {
             judged.diff = diff::of(shown, &source);
-            let bold = self.ask.is_bold();
+            let bold = self.ask.allows_unsafe_fixes();
             judged.planned = judged.counts.fixable(bold);
             judged.findings.retain(|found| !found.is_fixable(bold));
             judged.counts.retain(|kind| !kind.is_fixable(bold));
         }
-        Ok(Verdict::Judged(Box::new(judged)))
+        Ok(TargetResult::Checked(Box::new(judged)))
     }
 }

@@ -7,190 +7,210 @@ use std::{
 };
 
 use anyhow::Context;
-use foxwedge_core::compact::CannotShrink;
+use foxwedge_core::compact::ShrinkError;
 use foxwedge_dialect::{
     compact::{CompactError, compact, weigh},
-    read, want,
+    outline_options, read,
 };
-use foxwedge_tokens::Remembering;
+use foxwedge_tokens::CachedCounter;
 
 use crate::{
-    cli::{CompactArgs, ReportFormat, Strategy},
-    compact::{self as shorter, Conversation, Room, Shorter, Subject, Told, Wishes},
+    cli::{CompactArgs, CompactStrategy, ReportFormat},
+    cli_output,
+    cli_output::{CliError, ColorStripper, GOOD, clean, paint, pluralize},
+    compact::{
+        self as shorter, CompactedOutput, CompactionBudget, CompactionFlags, CompactionResult,
+        CompactionTarget, ProviderConversation,
+    },
     diff,
     disk::write_whole,
-    report, say,
-    say::{GOOD, Trouble, Undressed, clean, count, paint},
-    screen,
-    source::{open, text, unpacked},
+    report, screen,
+    source::{decode_text, decompress, parse_input},
 };
 
 /// Texts whose tokens are remembered: each is counted once, however often a plan is made.
-const REMEMBERED: usize = 1 << 17;
+const TOKEN_CACHE_SIZE: usize = 1 << 17;
 
 /// Makes one conversation shorter.
 pub(crate) fn run(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     if args.rewind {
-        return shorter::rewind(args);
+        return shorter::undo_compaction(args);
     }
     let mut loaded = None;
-    match work(args, &mut loaded) {
+    match compact_target(args, &mut loaded) {
         Ok(code) => Ok(code),
         Err(stop) => {
-            stop.tell(args, loaded.as_ref());
+            stop.print_failure(args, loaded.as_ref());
             Ok(ExitCode::from(if stop.short.is_some() { 1 } else { 2 }))
         }
     }
 }
 
 /// Why nothing was done.
-struct Stop {
+struct CompactFailure {
     error: anyhow::Error,
     /// What has to stay is too much.
-    short: Option<Box<CannotShrink>>,
+    short: Option<Box<ShrinkError>>,
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Stop {
-    fn from(error: E) -> Stop {
-        Stop { error: error.into(), short: None }
+impl<E: Into<anyhow::Error>> From<E> for CompactFailure {
+    fn from(error: E) -> CompactFailure {
+        CompactFailure { error: error.into(), short: None }
     }
 }
 
-fn work(args: &CompactArgs, loaded: &mut Option<Subject>) -> Result<ExitCode, Stop> {
-    let wishes = Wishes::new(args)?;
-    let subject = &*loaded.insert(Subject::load(args)?);
+fn compact_target(
+    args: &CompactArgs,
+    loaded: &mut Option<CompactionTarget>,
+) -> Result<ExitCode, CompactFailure> {
+    let wishes = CompactionFlags::new(args)?;
+    let subject = &*loaded.insert(CompactionTarget::load(args)?);
     if let Some(output) = &args.output_file {
         subject.check_output(output)?;
     }
-    let plain = unpacked(subject.content()).with_context(|| clean(&subject.shown))?;
-    let (plain, mended) = shorter::mended(subject, plain)?;
-    let text = text(&plain).map_err(|failure| subject.trouble(&failure))?;
-    let opened = open(&text, subject.manner, &subject.ask);
-    let document = subject.only(&opened)?;
+    let plain = decompress(subject.content()).with_context(|| clean(&subject.display_name))?;
+    let (plain, mended) = shorter::repair_session_file(subject, plain)?;
+    let text = decode_text(&plain).map_err(|failure| subject.failure_error(&failure))?;
+    let opened = parse_input(&text, subject.hint, &subject.settings);
+    let document = subject.single_document(&opened)?;
     if let (Ok(source), ReportFormat::Full, false) = (&opened, args.output_format, args.quiet) {
-        let path = clean(&subject.shown);
-        source.notes.iter().for_each(|note| say::note(&format!("{path}: {note}")));
+        let path = clean(&subject.display_name);
+        source.notes.iter().for_each(|note| cli_output::print_note(&format!("{path}: {note}")));
     }
-    let conversation = Conversation::of(document);
-    if subject.is_of_cline() && !args.quiet {
-        let path = clean(&subject.shown);
-        say::note(&format!(
+    let conversation = ProviderConversation::of(document);
+    if subject.is_cline_task() && !args.quiet {
+        let path = clean(&subject.display_name);
+        cli_output::print_note(&format!(
             "{path}: Cline does not know what hides a message, and sends everything"
         ));
     }
-    let room = Room::new(args, conversation.model)?;
+    let room = CompactionBudget::new(args, conversation.model)?;
     let writes = !args.dry_run && !args.diff;
     if writes && !subject.is_piped() {
         shorter::check_replaceable(subject, &conversation)
-            .with_context(|| clean(&subject.shown))?;
+            .with_context(|| clean(&subject.display_name))?;
     }
-    let profile = conversation.question.profile;
-    let reading = read(&conversation.text, conversation.wire, want(profile))?;
-    let mut counter = Remembering::new(room.tokenizer, REMEMBERED);
+    let profile = conversation.check_options.profile;
+    let reading = read(&conversation.text, conversation.wire, outline_options(profile))?;
+    let mut counter = CachedCounter::new(room.tokenizer, TOKEN_CACHE_SIZE);
     let total = weigh(&reading.draft, reading.frame, &mut counter).total();
     let messages = reading.draft.messages.len();
-    let settings = wishes.settings(conversation.question, &room, messages, total)?;
-    let mut summarizer = shorter::summarizer(args);
+    let settings = wishes.settings(conversation.check_options, &room, messages, total)?;
+    let mut summarizer = shorter::create_summarizer(args);
     let compacted =
         compact(&conversation.text, conversation.wire, &settings, &mut counter, &mut *summarizer)
-            .map_err(|error| stop(&error, subject, args))?;
-    let told = Told {
-        path: &subject.shown,
+            .map_err(|error| compact_failure(&error, subject, args))?;
+    let told = CompactionResult {
+        path: &subject.display_name,
         format: conversation.format.name(),
         profile,
-        room,
+        budget: room,
         reading: &reading,
-        left: shorter::left(&compacted, &reading.draft, profile, &mut counter),
+        tokens_left: shorter::count_tokens_left(&compacted, &reading.draft, profile, &mut counter),
         compacted: &compacted,
         pins: &settings.pins,
-        mended: &mended,
+        file_repairs: &mended,
         dry_run: !writes,
     };
     let mut backup = None;
     match (writes, subject.is_piped()) {
-        (true, true) if told.is_idle() => say::plain(|out| out.write_all(subject.content()))?,
-        (true, false) if told.is_idle() => {}
+        (true, true) if told.is_unchanged() => {
+            cli_output::write_stdout_raw(|out| out.write_all(subject.content()))?
+        }
+        (true, false) if told.is_unchanged() => {}
         (true, piped) => {
-            let whole = Shorter::new(subject, &conversation, document, &plain, &compacted)?;
-            if piped { whole.print()? } else { backup = whole.keep()? }
+            let whole = CompactedOutput::new(subject, &conversation, document, &plain, &compacted)?;
+            if piped { whole.print()? } else { backup = whole.write_file()? }
         }
         (false, _) => {
-            if let Some(diff) = diff::between(&told).filter(|_| args.diff && told.is_changed()) {
-                say::out(&diff)?;
+            if let Some(diff) =
+                diff::of_compaction(&told).filter(|_| args.diff && told.is_changed())
+            {
+                cli_output::write_stdout(&diff)?;
             }
         }
     }
-    report(args, &told)?;
+    write_report(args, &told)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
-        say::talk(&format!("{} in place; backup: {backup}\n", paint(GOOD, "Compacted")));
+        cli_output::write_stderr(&format!(
+            "{} in place; backup: {backup}\n",
+            paint(GOOD, "Compacted")
+        ));
     }
     let remain = told.is_changed() && !compacted.account.remaining.is_clean();
     Ok(if remain { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Says what was done, or would be.
-fn report(args: &CompactArgs, told: &Told<'_>) -> anyhow::Result<()> {
+fn write_report(args: &CompactArgs, told: &CompactionResult<'_>) -> anyhow::Result<()> {
     let json = args.output_format == ReportFormat::Json;
     if args.quiet && !json {
         return Ok(());
     }
     let write = |out: &mut dyn Write| -> io::Result<()> {
         match json {
-            true => report::pretty(out, &shorter::document(told)),
-            false => out.write_all(words(args, told).as_bytes()),
+            true => report::write_pretty(out, &shorter::document(told)),
+            false => out.write_all(report_text(args, told).as_bytes()),
         }
     };
     match &args.output_file {
         Some(path) => {
-            write_whole(path, |out| if json { write(out) } else { write(&mut Undressed::new(out)) })
-                .with_context(|| format!("`{}` cannot be written", clean(&path.to_string_lossy())))
+            write_whole(
+                path,
+                |out| if json { write(out) } else { write(&mut ColorStripper::new(out)) },
+            )
+            .with_context(|| format!("`{}` cannot be written", clean(&path.to_string_lossy())))
         }
-        None if is_taken(args) => {
-            say::aside(write);
+        None if uses_stdout(args) => {
+            cli_output::write_stderr_with(write);
             Ok(())
         }
-        None if json => say::plain(write),
-        None => say::dressed(write),
+        None if json => cli_output::write_stdout_raw(write),
+        None => cli_output::write_stdout_styled(write),
     }
 }
 
 /// Whether stdout belongs to the document, or to the diff.
-fn is_taken(args: &CompactArgs) -> bool {
+fn uses_stdout(args: &CompactArgs) -> bool {
     let stream = |target: &PathBuf| target.as_os_str() == "-" || target == Path::new("/dev/stdin");
     let stdin = args.target.as_ref().is_none_or(stream);
     args.diff || stdin && !args.last && !args.dry_run
 }
 
-fn words(args: &CompactArgs, told: &Told<'_>) -> String {
+fn report_text(args: &CompactArgs, told: &CompactionResult<'_>) -> String {
     if told.is_changed() {
-        let mut text = shorter::draw(told, screen::columns());
+        let mut text = shorter::render_report(told, screen::terminal_columns());
         if told.dry_run {
             text.push_str("Nothing was written.\n");
         }
         return text;
     }
-    let mut text = shorter::idle(told);
-    let broken = told.repaired().len();
+    let mut text = shorter::render_unchanged(told);
+    let broken = told.all_repairs().len();
     if broken > 0 && !args.quiet {
-        let word = crate::ask::quoted(&clean(told.path));
+        let word = crate::check_settings::shell_quote(&clean(told.path));
         let word = if told.path == crate::target::STDIN { "-" } else { &word };
-        let steps = count(broken, "step");
+        let steps = pluralize(broken, "step");
         text.push_str(&format!("It is not sound: `foxwedge fix {word}` repairs it in {steps}.\n"));
     }
     text
 }
 
 /// An error of the library, and what to do about it.
-fn stop(error: &CompactError, subject: &Subject, args: &CompactArgs) -> Stop {
-    let trouble = Trouble::new(format!("{}: {error}", clean(&subject.shown)));
+fn compact_failure(
+    error: &CompactError,
+    subject: &CompactionTarget,
+    args: &CompactArgs,
+) -> CompactFailure {
+    let trouble = CliError::new(format!("{}: {error}", clean(&subject.display_name)));
     let again = match &args.summarizer {
         Some(_) => "nothing was changed; try the command by itself, or leave --summarizer out",
         None => "nothing was changed; another --strategy needs no summary",
     };
     let (trouble, short) = match error {
         CompactError::CannotShrink(short) => {
-            (trouble.help(room_for(short, args)), Some(short.clone()))
+            (trouble.help(shrink_help(short, args)), Some(short.clone()))
         }
         CompactError::NoSummary { .. } => (
             trouble.help(format!("{again}; --summarizer-timeout SECONDS gives it more time")),
@@ -205,42 +225,43 @@ fn stop(error: &CompactError, subject: &Subject, args: &CompactArgs) -> Stop {
         }
         _ => (trouble, None),
     };
-    Stop { error: trouble.into(), short }
+    CompactFailure { error: trouble.into(), short }
 }
 
 /// What would have to change.
-fn room_for(short: &CannotShrink, args: &CompactArgs) -> String {
-    use foxwedge_core::compact::Hold;
+fn shrink_help(short: &ShrinkError, args: &CompactArgs) -> String {
+    use foxwedge_core::compact::UnitHold;
     let pinned = args.pin.iter().any(|pin| short.messages.contains(pin));
     let also = match short.hold {
         _ if pinned => ", or pin less",
-        Hold::Pinned => ", or pin less",
-        Hold::Free | Hold::First | Hold::Last | Hold::End => ", or add a strategy",
-        Hold::Instructions => ", or shorten the instructions",
-        Hold::Open | Hold::Remote => ", or wait until its calls are answered",
-        Hold::Summary => ", or ask for a shorter summary",
+        UnitHold::Pinned => ", or pin less",
+        UnitHold::Free | UnitHold::First | UnitHold::Last | UnitHold::End => ", or add a strategy",
+        UnitHold::Instructions => ", or shorten the instructions",
+        UnitHold::Open | UnitHold::Remote => ", or wait until its calls are answered",
+        UnitHold::Summary => ", or ask for a shorter summary",
     };
     // A larger budget also leaves more as it is, and asks for a longer summary.
-    let more = if args.strategy.contains(&Strategy::Summarize) { "well over " } else { "" };
+    let more = if args.strategy.contains(&CompactStrategy::Summarize) { "well over " } else { "" };
     let or = if more.is_empty() { " or more" } else { "" };
-    format!("nothing was changed; allow {more}{} tokens{or}{also}", short.least)
+    format!("nothing was changed; allow {more}{} tokens{or}{also}", short.total_needed)
 }
 
-impl Stop {
+impl CompactFailure {
     /// Says why: to people always, to programs where the report would have been.
-    fn tell(&self, args: &CompactArgs, subject: Option<&Subject>) {
+    fn print_failure(&self, args: &CompactArgs, subject: Option<&CompactionTarget>) {
         if args.output_format == ReportFormat::Json {
             let message: Vec<String> = self.error.chain().map(ToString::to_string).collect();
-            let help = say::help_of(&self.error);
-            let path = subject.map(|subject| subject.shown.as_str());
-            let document = shorter::refusal(path, &message.join(": "), help, self.short.as_deref());
-            let write = |out: &mut dyn Write| report::pretty(out, &document);
+            let help = cli_output::help_of(&self.error);
+            let path = subject.map(|subject| subject.display_name.as_str());
+            let document =
+                shorter::error_document(path, &message.join(": "), help, self.short.as_deref());
+            let write = |out: &mut dyn Write| report::write_pretty(out, &document);
             match &args.output_file {
                 Some(path) => drop(write_whole(path, write)),
-                None if is_taken(args) => return say::aside(write),
-                None => drop(say::plain(write)),
+                None if uses_stdout(args) => return cli_output::write_stderr_with(write),
+                None => drop(cli_output::write_stdout_raw(write)),
             }
         }
-        say::error(&self.error);
+        cli_output::print_error(&self.error);
     }
 }

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::{
-    cli::{Cli, CompletionsArgs},
-    say,
+    cli::{CommandLine, CompletionsArgs},
+    cli_output,
 };
 
 /// Prints the script of a shell.
 pub(crate) fn run(args: CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "foxwedge", &mut script);
-    say::out(&String::from_utf8_lossy(&script))?;
+    clap_complete::generate(args.shell, &mut CommandLine::command(), "foxwedge", &mut script);
+    cli_output::write_stdout(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,28 +5,30 @@ use std::{
     process::ExitCode,
 };
 
-use foxwedge_core::{Explanation, Language, explain, rules};
+use foxwedge_core::{ErrorExplanation, PlaceholderLanguage, explain, rules};
 
 use crate::{
     cli::{ExplainArgs, RuleArgs},
+    cli_output::{
+        BOLD, CliError, DIM, ERROR, clean, cut, format_error, paint, write_stderr, write_stdout,
+    },
     command::rule,
-    say::{BOLD, DIM, ERROR, Trouble, clean, complaint, cut, out, paint, talk},
 };
 
 /// Explains the text.
 pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
-    let text = text(&args)?;
+    let text = error_text(&args)?;
     // A code or a rule's name is a question too.
-    if let Some(known) = rules::find(&text) {
+    if let Some(known) = rules::find_rule(&text) {
         return rule::run(RuleArgs { rule: known.label() });
     }
     match explain(&text) {
         Some(explanation) => {
-            out(&told(&explanation, args.language.unwrap_or_default()))?;
+            write_stdout(&explanation_text(&explanation, args.language.unwrap_or_default()))?;
             Ok(ExitCode::SUCCESS)
         }
         None => {
-            talk(&complaint(
+            write_stderr(&format_error(
                 "this error text is not about the shape of a conversation, or not one we know",
                 Some(
                     "`foxwedge check FILE` looks at the conversation itself; `foxwedge rules` lists what it looks for",
@@ -37,7 +39,7 @@ pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn text(args: &ExplainArgs) -> anyhow::Result<String> {
+fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
     let words = args.text.join(" ");
     if !words.is_empty() && words != "-" {
         return Ok(words);
@@ -48,18 +50,18 @@ fn text(args: &ExplainArgs) -> anyhow::Result<String> {
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if text.trim().is_empty() {
-        let trouble = Trouble::new("there is no error text");
+        let trouble = CliError::new("there is no error text");
         return Err(trouble.help("`foxwedge explain \"messages.3: …\"`, or pipe it in").into());
     }
     Ok(text)
 }
 
-fn told(explanation: &Explanation<'_>, language: Language) -> String {
+fn explanation_text(explanation: &ErrorExplanation<'_>, language: PlaceholderLanguage) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         text.push_str(&format!("{}  {value}\n", paint(DIM, format_args!("{name:<8}"))));
     };
-    line("rule", &titled(explanation.code));
+    line("rule", &rule_line(explanation.code));
     line("wording", explanation.provider);
     if let Some(index) = explanation.message_index {
         line("message", &format!("{index}, counted from 0"));
@@ -69,20 +71,20 @@ fn told(explanation: &Explanation<'_>, language: Language) -> String {
             explanation.ids.iter().take(20).map(|id| clean(&cut(id, 64))).collect();
         line("ids", &ids.join(", "));
     }
-    for code in explanation.also {
-        line("also", &titled(*code));
+    for code in explanation.other_codes {
+        line("also", &rule_line(*code));
     }
     let advice = match language {
-        Language::English => explanation.advice,
-        Language::Chinese => explanation.advice_zh,
+        PlaceholderLanguage::English => explanation.advice,
+        PlaceholderLanguage::Chinese => explanation.advice_zh,
     };
     format!("{text}\n{advice}\n")
 }
 
 /// A rule on one line.
-fn titled(code: u16) -> String {
+fn rule_line(code: u16) -> String {
     let label = format!("FW{code}");
-    match rules::find(&label) {
+    match rules::find_rule(&label) {
         Some(rule) => {
             format!("{} {}: {}", paint(ERROR, label), paint(BOLD, rule.name), rule.summary)
         }

@@ -3,18 +3,18 @@
 use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
-use foxwedge_core::Kind;
-use foxwedge_dialect::canon::{History, decode};
+use foxwedge_core::PartKind;
+use foxwedge_dialect::model::{ModelHistory, decode};
 
 use crate::{
     agents,
     cli::{ExportArgs, ExportFormat},
-    disk::{Identity, write_private},
-    export::{self, Title},
-    say::{self, GOOD, Trouble, clean, paint},
-    screen::tilde,
-    sessions::{self, Loaded, Viewed},
-    source::Document,
+    cli_output::{self, CliError, GOOD, clean, paint},
+    disk::{FileIdentity, write_private},
+    export::{self, ExportHeader},
+    screen::abbreviate_home,
+    sessions::{self, ConversationFileView, LoadedConversation},
+    source::InputDocument,
 };
 
 /// Writes one session as a document.
@@ -28,7 +28,7 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
     let document = viewed.document(&text)?;
     let told = sessions::history(&document);
     let history =
-        decode(&told, document.draft().wire).context("the history cannot be read again")?;
+        decode(&told, document.draft().format).context("the history cannot be read again")?;
     let title = title(&loaded, &viewed, &document);
     let written = if args.redact {
         let (title, history) = export::redact(&title, &history);
@@ -37,18 +37,18 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         write(args.format, &title, &history)
     };
     match &args.output {
-        None => say::plain(|out| out.write_all(written.as_bytes()))?,
+        None => cli_output::write_stdout_raw(|out| out.write_all(written.as_bytes()))?,
         Some(output) => {
             let shown = clean(&output.to_string_lossy());
             write_private(output, |out| out.write_all(written.as_bytes()))
                 .with_context(|| format!("`{shown}` cannot be written"))?;
-            say::talk(&format!("{} {shown}\n", paint(GOOD, "exported")));
+            cli_output::write_stderr(&format!("{} {shown}\n", paint(GOOD, "exported")));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(format: ExportFormat, title: &Title, history: &History<'_>) -> String {
+fn write(format: ExportFormat, title: &ExportHeader, history: &ModelHistory<'_>) -> String {
     match format {
         ExportFormat::Markdown => export::markdown(title, history),
         ExportFormat::Html => export::html(title, history),
@@ -57,14 +57,14 @@ fn write(format: ExportFormat, title: &Title, history: &History<'_>) -> String {
 }
 
 /// Refuses to write the document over the session it is about.
-fn check_output(loaded: &Loaded, output: &Path) -> anyhow::Result<()> {
-    let same = |path: &Path| match (Identity::of(path), Identity::of(output)) {
+fn check_output(loaded: &LoadedConversation, output: &Path) -> anyhow::Result<()> {
+    let same = |path: &Path| match (FileIdentity::of(path), FileIdentity::of(output)) {
         (Some(session), Some(output)) => session == output,
         (None, _) | (_, None) => false,
     };
     if loaded.path().is_some_and(same) {
         bail!(
-            Trouble::new("the document would be written over the session it is about")
+            CliError::new("the document would be written over the session it is about")
                 .help("nothing was written; give -o a name of its own")
         );
     }
@@ -72,15 +72,19 @@ fn check_output(loaded: &Loaded, output: &Path) -> anyhow::Result<()> {
 }
 
 /// What stands above the conversation.
-fn title(loaded: &Loaded, viewed: &Viewed<'_>, document: &Document<'_>) -> Title {
+fn title(
+    loaded: &LoadedConversation,
+    viewed: &ConversationFileView<'_>,
+    document: &InputDocument<'_>,
+) -> ExportHeader {
     let draft = document.draft();
-    let about = sessions::session(document).map(|session| &session.about);
+    let about = sessions::session(document).map(|session| &session.metadata);
     let said = |text: Option<&std::borrow::Cow<'_, str>>| text.map(|text| text.to_string());
     let facts = loaded.facts(document);
     // Where a user keeps things is nobody's business.
-    let home = agents::home();
-    let short = |path: &str| tilde(path, home.as_deref());
-    Title {
+    let home = agents::home_folder();
+    let short = |path: &str| abbreviate_home(path, home.as_deref());
+    ExportHeader {
         agent: facts.writer.to_owned(),
         session: facts.id.unwrap_or_default(),
         project: facts.project.as_deref().map(short),
@@ -88,7 +92,7 @@ fn title(loaded: &Loaded, viewed: &Viewed<'_>, document: &Document<'_>) -> Title
         updated: said(about.and_then(|about| about.updated.as_ref())),
         file: loaded.path().map(|path| short(&path.to_string_lossy())),
         messages: draft.messages.len(),
-        calls: draft.parts.iter().filter(|part| matches!(part.kind, Kind::Call(_))).count(),
+        calls: draft.parts.iter().filter(|part| matches!(part.kind, PartKind::Call(_))).count(),
         notes: viewed.edits.iter().map(|edit| edit.note.clone()).collect(),
     }
 }

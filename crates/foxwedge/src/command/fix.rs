@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::CheckArgs, say::Trouble};
+use crate::{cli::CheckArgs, cli_output::CliError};
 
 /// Repairs every target.
 pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
@@ -13,12 +13,12 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Nothing is repaired that was not named.
-pub(crate) fn check_named(args: &CheckArgs) -> Result<(), Trouble> {
+pub(crate) fn check_named(args: &CheckArgs) -> Result<(), CliError> {
     let sessions = args.all || !args.agent.is_empty();
     if !args.targets.is_empty() || args.last || !sessions && !io::stdin().is_terminal() {
         return Ok(());
     }
-    let trouble = Trouble::new("a repair needs the name of what it repairs");
+    let trouble = CliError::new("a repair needs the name of what it repairs");
     Err(trouble.help(if sessions {
         "nothing was changed; `foxwedge check --all` says what is broken, \
          `foxwedge fix SESSION` repairs it"

@@ -9,19 +9,19 @@ use std::{
 use anyhow::{Context, bail};
 use foxwedge_core::check;
 use foxwedge_dialect::{
-    session::{Agent, Session, read, text},
-    want,
+    outline_options,
+    session::{ParsedSession, SessionAgent, read, readable_text},
 };
 
 use crate::{
     agents,
-    cli::{ForkArgs, View},
+    cli::{ForkArgs, SessionViewMode},
+    cli_output::{self, CliError, GOOD, HELP, clean, paint, pluralize},
     disk,
-    outcome::Sitting,
-    say::{self, GOOD, HELP, Trouble, clean, count, paint},
-    sessions::{self, Loaded},
-    source::Document,
-    target::One,
+    outcome::SessionRef,
+    sessions::{self, LoadedConversation},
+    source::InputDocument,
+    target::SingleTarget,
 };
 
 mod naming;
@@ -37,63 +37,73 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let document = viewed.document(&raw)?;
     let Some(session) = sessions::session(&document) else {
         bail!(
-            Trouble::new(format!("{}: this is no session of an agent", clean(&loaded.shown)))
-                .help("only sessions have an id; a conversation is copied with `cp`")
+            CliError::new(format!(
+                "{}: this is no session of an agent",
+                clean(&loaded.display_name)
+            ))
+            .help("only sessions have an id; a conversation is copied with `cp`")
         );
     };
     let old = old_id(&loaded, session)?;
-    let (id, path) = place(&args, &loaded, session.agent, &old)?;
+    let (id, path) = copy_target(&args, &loaded, session.agent, &old)?;
     let mut copy = Vec::new();
     session.fork(&id).write_to(&mut copy)?;
-    prove(&copy, &document, session, &id, args.session.view)?;
+    verify_copy(&copy, &document, session, &id, args.session.view)?;
     disk::create_private(&path, |out| out.write_all(&copy)).map_err(|error| {
         let shown = clean(&path.to_string_lossy());
         match error.kind() {
             io::ErrorKind::AlreadyExists => anyhow::Error::new(
-                Trouble::new(format!("`{shown}` is there already"))
+                CliError::new(format!("`{shown}` is there already"))
                     .help("nothing was written; name another --id or another file with -o"),
             ),
             _ => anyhow::Error::new(error).context(format!("`{shown}` cannot be written")),
         }
     })?;
-    say::out(&format!("{}\n", clean(&id)))?;
+    cli_output::write_stdout(&format!("{}\n", clean(&id)))?;
     let repaired = match viewed.edits.len() {
         0 => String::new(),
-        steps => format!(", {}", paint(GOOD, format_args!("repaired in {}", count(steps, "step")))),
+        steps => {
+            format!(", {}", paint(GOOD, format_args!("repaired in {}", pluralize(steps, "step"))))
+        }
     };
-    say::talk(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
+    cli_output::write_stderr(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
     if args.output.is_none() {
         let help = paint(HELP, "help");
-        let copy = Sitting { id: Some(id), ..Sitting::of(session) };
+        let copy = SessionRef { id: Some(id), ..SessionRef::of(session) };
         let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
-        say::talk(&format!("  {help}: `{command}` goes on with it\n"));
+        cli_output::write_stderr(&format!("  {help}: `{command}` goes on with it\n"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The id of the session that is copied.
-fn old_id(loaded: &Loaded, session: &Session<'_>) -> anyhow::Result<String> {
-    let named = match &loaded.place {
-        One::Session(entry) => Some(entry.id.clone()),
-        One::File(path) => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
-        One::Stdin => None,
+fn old_id(loaded: &LoadedConversation, session: &ParsedSession<'_>) -> anyhow::Result<String> {
+    let named = match &loaded.target {
+        SingleTarget::Session(entry) => Some(entry.id.clone()),
+        SingleTarget::File(path) => {
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
+        }
+        SingleTarget::Stdin => None,
     };
-    let told = session.about.id.as_deref().map(str::to_owned);
+    let told = session.metadata.id.as_deref().map(str::to_owned);
     told.or(named).context("the session has no id to make a new one from")
 }
 
 /// The new id, and where the copy goes.
-fn place(
+fn copy_target(
     args: &ForkArgs,
-    loaded: &Loaded,
-    agent: Agent,
+    loaded: &LoadedConversation,
+    agent: SessionAgent,
     old: &str,
 ) -> anyhow::Result<(String, PathBuf)> {
     let path_of = |id: &str| match &args.output {
         Some(output) => Ok(output.clone()),
-        None => naming::path(agent, beside(loaded, agent)?, id).ok_or_else(|| {
-            Trouble::new(format!("{}: the name tells no place for a copy", clean(&loaded.shown)))
-                .help("nothing was written; `-o FILE` writes the copy to a file")
+        None => naming::path(agent, sibling_file(loaded, agent)?, id).ok_or_else(|| {
+            CliError::new(format!(
+                "{}: the name tells no place for a copy",
+                clean(&loaded.display_name)
+            ))
+            .help("nothing was written; `-o FILE` writes the copy to a file")
         }),
     };
     let known = agents::find(&[agent]).entries;
@@ -102,7 +112,7 @@ fn place(
         naming::check(agent, id)?;
         if is_taken(id) {
             bail!(
-                Trouble::new(format!("the id `{}` is taken", clean(id)))
+                CliError::new(format!("the id `{}` is taken", clean(id)))
                     .help("leave --id out to get a new one")
             );
         }
@@ -116,48 +126,49 @@ fn place(
         }
     }
     bail!(
-        Trouble::new(format!("there are {MOST} copies of this session"))
+        CliError::new(format!("there are {MOST} copies of this session"))
             .help("copy one of the copies, or name an --id")
     )
 }
 
 /// The file beside which the copy of a session goes.
-fn beside(loaded: &Loaded, agent: Agent) -> Result<&Path, Trouble> {
-    let why = match (&loaded.place, agent) {
-        (_, Agent::Cline) => {
+fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Path, CliError> {
+    let why = match (&loaded.target, agent) {
+        (_, SessionAgent::Cline) => {
             "an extension finds its tasks by a list of its own, so a copy would not be found"
         }
-        (One::Stdin, _) => "a session from stdin lies in no folder",
-        (One::Session(entry), _) if entry.is_sub_agent() => {
+        (SingleTarget::Stdin, _) => "a session from stdin lies in no folder",
+        (SingleTarget::Session(entry), _) if entry.is_sub_agent() => {
             "a sub-agent is started by its session and not by you"
         }
-        (One::Session(entry), _) => return Ok(&entry.path),
-        (One::File(path), _) => return Ok(path),
+        (SingleTarget::Session(entry), _) => return Ok(&entry.path),
+        (SingleTarget::File(path), _) => return Ok(path),
     };
-    Err(Trouble::new(why).help("nothing was written; `-o FILE` writes the copy to a file"))
+    Err(CliError::new(why).help("nothing was written; `-o FILE` writes the copy to a file"))
 }
 
 /// Reads the copy again: it has the new id, and says what the original says.
-fn prove(
+fn verify_copy(
     copy: &[u8],
-    document: &Document<'_>,
-    session: &Session<'_>,
+    document: &InputDocument<'_>,
+    session: &ParsedSession<'_>,
     id: &str,
-    view: View,
+    view: SessionViewMode,
 ) -> anyhow::Result<()> {
-    let text = text(copy)?;
-    let mut again = read(&text, session.agent, want(document.question.profile))
+    let text = readable_text(copy)?;
+    let mut again = read(&text, session.agent, outline_options(document.check_options.profile))
         .context("the copy cannot be read")?;
-    again.spare_as(session);
-    let sound = |session: &Session<'_>| check(session.draft(), &document.question).total();
-    let named = again.about.id.as_deref().is_none_or(|own| own == id);
+    again.spare_same_as(session);
+    let sound =
+        |session: &ParsedSession<'_>| check(session.draft(), &document.check_options).total();
+    let named = again.metadata.id.as_deref().is_none_or(|own| own == id);
     let same = again.history() == session.history();
-    let healthy = view == View::Raw || sound(&again) <= sound(session);
+    let healthy = view == SessionViewMode::Raw || sound(&again) <= sound(session);
     if named && same && healthy {
         return Ok(());
     }
     bail!(
-        Trouble::new("the copy does not say what the session says")
+        CliError::new("the copy does not say what the session says")
             .help("nothing was written; this is a defect of foxwedge, please report it")
     )
 }

@@ -6,30 +6,30 @@ use std::{
 };
 
 use crate::{
-    ask,
+    check_settings,
     cli::RuleArgs,
+    cli_output::{BOLD, DIM, FRAME, paint, write_stdout},
     command::rules::table,
-    say::{BOLD, DIM, FRAME, out, paint},
 };
 
 /// Prints the page: plain Markdown into a pipe, lightly dressed on a terminal. A family is listed.
 pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
-    let found = ask::rules_of(&args.rule)?;
+    let found = check_settings::find_rules(&args.rule)?;
     let [rule] = found.as_slice() else {
-        out(&table(found))?;
+        write_stdout(&table(found))?;
         return Ok(ExitCode::SUCCESS);
     };
     let page = rule.explain;
     if io::stdout().is_terminal() {
-        out(&dressed(page))?
+        write_stdout(&style_page(page))?
     } else {
-        out(page)?
+        write_stdout(page)?
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Headings bold, examples dim.
-fn dressed(page: &str) -> String {
+fn style_page(page: &str) -> String {
     let mut text = String::new();
     let mut example = false;
     for line in page.lines() {
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_dressed_page_reads_without_marks() {
         let page = "# FW1 x\n\nText.\n\n## Part\n\n```text\n# kept\n```\n";
-        let plain = anstream::adapter::strip_str(&super::dressed(page)).to_string();
+        let plain = anstream::adapter::strip_str(&super::style_page(page)).to_string();
         assert_eq!(plain, "FW1 x\n\nText.\n\nPart\n\n    # kept\n");
     }
 }

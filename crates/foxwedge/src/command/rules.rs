@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
-use foxwedge_core::{Evidence, Profile, Rule, rules};
+use foxwedge_core::{Profile, Rule, RuleEvidence, rules};
 use serde::Serialize;
 
 use crate::{
     cli::{ListFormat, RulesArgs},
-    say::{DIM, ERROR, out, paint},
+    cli_output::{DIM, ERROR, paint, write_stdout},
 };
 
 /// One rule.
 #[derive(Serialize)]
-struct Entry {
+struct RuleListEntry {
     code: String,
     name: &'static str,
     summary: &'static str,
@@ -27,26 +27,26 @@ pub(crate) fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
     let mut all: Vec<&Rule> = rules::ALL.to_vec();
     all.sort_by_key(|rule| rule.code);
     match args.output_format {
-        ListFormat::Text => out(&table(all))?,
+        ListFormat::Text => write_stdout(&table(all))?,
         ListFormat::Json => {
-            let entries: Vec<Entry> = all.iter().map(|rule| entry(rule)).collect();
-            out(&(serde_json::to_string_pretty(&entries)? + "\n"))?;
+            let entries: Vec<RuleListEntry> = all.iter().map(|rule| list_entry(rule)).collect();
+            write_stdout(&(serde_json::to_string_pretty(&entries)? + "\n"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn entry(rule: &Rule) -> Entry {
-    Entry {
+fn list_entry(rule: &Rule) -> RuleListEntry {
+    RuleListEntry {
         code: rule.label(),
         name: rule.name,
         summary: rule.summary,
-        profiles: names(rule, Evidence::Sure),
-        likely_profiles: names(rule, Evidence::Likely),
+        profiles: profile_names(rule, RuleEvidence::Documented),
+        likely_profiles: profile_names(rule, RuleEvidence::Inferred),
     }
 }
 
-fn names(rule: &Rule, evidence: Evidence) -> Vec<&'static str> {
+fn profile_names(rule: &Rule, evidence: RuleEvidence) -> Vec<&'static str> {
     rule.applies.iter().filter(|(_, known)| *known == evidence).map(|(who, _)| who.name()).collect()
 }
 
@@ -62,14 +62,14 @@ pub(crate) fn table(mut all: Vec<&Rule>) -> String {
                 paint(ERROR, rule.label()),
                 rule.name,
                 rule.summary,
-                paint(DIM, who(rule)),
+                paint(DIM, demanding_profiles(rule)),
             )
         })
         .collect()
 }
 
 /// Who demands it, in a few words.
-fn who(rule: &Rule) -> String {
+fn demanding_profiles(rule: &Rule) -> String {
     let demanded = |profile: &Profile| rule.evidence(*profile).is_some();
     if Profile::ALL.iter().all(demanded) {
         return "all".to_owned();

@@ -13,8 +13,8 @@ use anyhow::bail;
 
 use crate::{
     cli::{ListRunsArgs, RunsAction, RunsArgs},
-    runs::{self, Kept, Missing},
-    say::Trouble,
+    cli_output::CliError,
+    runs::{self, OpenStore, StoreLookup},
 };
 
 /// Does what was asked for; lists runs, if nothing was.
@@ -24,7 +24,7 @@ pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {
     let Some(action) = action else { return runs::block_on(list::run(flag, &list)) };
     if list != ListRunsArgs::default() {
         bail!(
-            Trouble::new("options of the list stand behind another command's name")
+            CliError::new("options of the list stand behind another command's name")
                 .help("`foxwedge runs list` takes --session, --open, --limit and --json")
         );
     }
@@ -38,11 +38,11 @@ pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// A store with at least something in it.
-async fn open(flag: Option<&str>) -> anyhow::Result<Kept> {
+async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     match runs::open(flag).await? {
-        Missing::Found(kept) => kept.swept().await,
-        Missing::Nothing(url) => bail!(
-            Trouble::new(format!("no run was kept yet: there is no {url}"))
+        StoreLookup::Found(kept) => kept.sweep_and_report().await,
+        StoreLookup::Absent(url) => bail!(
+            CliError::new(format!("no run was kept yet: there is no {url}"))
                 .help("`… | foxwedge follow --store FILE` keeps a run; --store or FOXWEDGE_STORE names the file")
         ),
     }

@@ -9,14 +9,14 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 
 use crate::{
-    cli::{Scripted, ScriptedArgs},
-    say::{self, Trouble},
+    cli::{ScriptedAction, ScriptedArgs},
+    cli_output::{self, CliError},
 };
 
 pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
     match args.other {
         None => serve(args.listen),
-        Some(Scripted::Agent(args)) => match &args.replay {
+        Some(ScriptedAction::Agent(args)) => match &args.replay {
             Some(file) => replay::run(file, args.speed),
             None => agent::run(args),
         },
@@ -28,7 +28,7 @@ fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
     if !address.ip().is_loopback() {
         let help = "it asks nobody for a key; `--listen 127.0.0.1:4178` is an address of this machine only";
         let message = format!("the scripted model does not listen at {address}");
-        return Err(Trouble::new(message).help(help).into());
+        return Err(CliError::new(message).help(help).into());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("no threads can be had")?;
@@ -36,18 +36,18 @@ fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
         let listener = TcpListener::bind(address).await;
         let listener = listener.with_context(|| format!("nobody can listen at {address}"))?;
         let address = listener.local_addr().context("the address cannot be told")?;
-        say::out(&format!("http://{address}\n"))?;
-        say::talk(&format!(
+        cli_output::write_stdout(&format!("http://{address}\n"))?;
+        cli_output::write_stderr(&format!(
             "the scripted model listens: OPENAI_BASE_URL=http://{address}/v1 \
              ANTHROPIC_BASE_URL=http://{address}, any key, model `scripted`\n"
         ));
-        foxwedge_gateway::serve_scripted(listener, asked_to_end()).await;
+        foxwedge_gateway::serve_scripted(listener, wait_for_signal()).await;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 /// Waits for Ctrl-C or SIGTERM.
-async fn asked_to_end() {
+async fn wait_for_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -1,41 +1,41 @@
 //! `foxwedge serve`: the gateway. Reads the configuration, says what is wrong with it, or runs.
 
-pub(crate) mod machine;
-pub(crate) mod complaints;
+pub(crate) mod environment;
+pub(crate) mod config_errors;
 pub(crate) mod token;
-mod table;
-mod listing;
-mod greeting;
+mod config_summary;
+mod config_listing;
+mod startup_messages;
 mod start;
 
 use std::process::ExitCode;
 
-use foxwedge_engine::config::{self, Entrance, Flags};
+use foxwedge_engine::config::{self, ConfigFlags, TokenRequirement};
 
-use self::machine::Machine;
-use crate::{cli::ServeArgs, say};
+use self::environment::LocalEnvironment;
+use crate::{cli::ServeArgs, cli_output};
 
 /// Serves until somebody asks it to end.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let (check, print) = (args.check_config, args.print_config);
-    let loaded = match config::read(&flags(args), &Machine) {
+    let loaded = match config::read(&flags(args), &LocalEnvironment) {
         Ok(loaded) => loaded,
-        Err(refused) => return Ok(complaints::refused(&refused)),
+        Err(refused) => return Ok(config_errors::report_refused(&refused)),
     };
     if print {
-        say::out(&listing::draw(&loaded))?;
+        cli_output::write_stdout(&config_listing::draw(&loaded))?;
         return Ok(ExitCode::SUCCESS);
     }
     if check {
-        complaints::warn(&loaded.warnings);
-        say::out(&table::draw(&loaded))?;
+        config_errors::report_warnings(&loaded.warnings);
+        cli_output::write_stdout(&config_summary::draw(&loaded))?;
         return Ok(ExitCode::SUCCESS);
     }
     start::run(loaded)
 }
 
-fn flags(args: ServeArgs) -> Flags {
-    Flags {
+fn flags(args: ServeArgs) -> ConfigFlags {
+    ConfigFlags {
         config: args.config,
         listen: args.listen,
         store: args.store,
@@ -45,6 +45,10 @@ fn flags(args: ServeArgs) -> Flags {
         content: args.content,
         log: args.log,
         token_file: args.token_file,
-        entrance: if args.no_token { Entrance::Open } else { Entrance::Token },
+        token_requirement: if args.no_token {
+            TokenRequirement::NotRequired
+        } else {
+            TokenRequirement::Required
+        },
     }
 }

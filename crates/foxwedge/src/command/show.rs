@@ -8,22 +8,22 @@ use std::{
 
 use anyhow::bail;
 use foxwedge_core::Rule;
-use foxwedge_dialect::session::Node;
+use foxwedge_dialect::session::RecordNode;
 
 use crate::{
-    agents::{self, Rank},
-    calendar::date,
-    cli::{ShowArgs, View},
-    say::{self, BOLD, DIM, GOOD, HELP, Trouble, clean, count, cut, paint},
+    agents::{self, SessionOrigin},
+    calendar::format_date,
+    cli::{SessionViewMode, ShowArgs},
+    cli_output::{self, BOLD, CliError, DIM, GOOD, HELP, clean, cut, paint, pluralize},
     screen::{self, pad},
-    sessions::{self, Health, Loaded, Viewed},
-    source::Document,
-    target::One,
-    tree::{self, Branches},
+    sessions::{self, ConversationFileView, LoadedConversation, SessionHealth},
+    source::InputDocument,
+    target::SingleTarget,
+    tree::{self, BranchDetail},
 };
 
 /// Sub-agents that are named.
-const NAMED: usize = 5;
+const MAX_NAMED_SUB_AGENTS: usize = 5;
 
 /// Draws one session.
 pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
@@ -33,15 +33,21 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
     let document = viewed.document(&text)?;
     if args.records && sessions::session(&document).is_none() {
         bail!(
-            Trouble::new(format!("{}: this is no session of an agent", clean(&loaded.shown)))
-                .help("only sessions are kept in records; leave --records out")
+            CliError::new(format!(
+                "{}: this is no session of an agent",
+                clean(&loaded.display_name)
+            ))
+            .help("only sessions are kept in records; leave --records out")
         );
     }
     let nodes = sessions::session(&document).map_or_else(Vec::new, |session| session.nodes());
-    say::dressed(|out| write(out, &args, &loaded, &viewed, &document, &nodes))?;
+    cli_output::write_stdout_styled(|out| write(out, &args, &loaded, &viewed, &document, &nodes))?;
     if !viewed.edits.is_empty() && loaded.path().is_some() {
         let help = paint(HELP, "help");
-        say::talk(&format!("  {help}: `foxwedge fix {}` writes this to the file\n", loaded.word()));
+        cli_output::write_stderr(&format!(
+            "  {help}: `foxwedge fix {}` writes this to the file\n",
+            loaded.command_name()
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -49,42 +55,42 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
 fn write(
     out: &mut dyn Write,
     args: &ShowArgs,
-    loaded: &Loaded,
-    viewed: &Viewed<'_>,
-    document: &Document<'_>,
-    nodes: &[Node<'_>],
+    loaded: &LoadedConversation,
+    viewed: &ConversationFileView<'_>,
+    document: &InputDocument<'_>,
+    nodes: &[RecordNode<'_>],
 ) -> io::Result<()> {
-    let columns = screen::columns();
+    let columns = screen::terminal_columns();
     if args.records {
         let torn = sessions::session(document)
             .map_or_else(Vec::new, |session| session.left_out().unreadable);
         return tree::records(out, nodes, &torn, columns);
     }
     header(out, args.session.view, loaded, viewed, document)?;
-    let branches = if args.branches { Branches::Drawn } else { Branches::Counted };
+    let branches = if args.branches { BranchDetail::Drawn } else { BranchDetail::Counted };
     out.write_all(b"\n")?;
     tree::draw(out, document.draft(), nodes, branches, columns)?;
-    repaired(out, viewed)
+    write_repairs(out, viewed)
 }
 
 /// What the session is, a line for each thing that is known.
 fn header(
     out: &mut dyn Write,
-    view: View,
-    loaded: &Loaded,
-    viewed: &Viewed<'_>,
-    document: &Document<'_>,
+    view: SessionViewMode,
+    loaded: &LoadedConversation,
+    viewed: &ConversationFileView<'_>,
+    document: &InputDocument<'_>,
 ) -> io::Result<()> {
-    let about = sessions::session(document).map(|session| &session.about);
+    let about = sessions::session(document).map(|session| &session.metadata);
     let facts = loaded.facts(document);
-    let name = facts.id.clone().unwrap_or_else(|| loaded.shown.clone());
+    let name = facts.id.clone().unwrap_or_else(|| loaded.display_name.clone());
     writeln!(out, "{} {}", paint(BOLD, facts.writer), paint(BOLD, clean(&name)))?;
     let mut field = |label: &str, value: Option<String>| match value {
         Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(label, 8))),
         None => Ok(()),
     };
     let said = |text: Option<&Cow<'_, str>>| text.map(|text| clean(&cut(text, 200)));
-    let moment = |text: Option<&Cow<'_, str>>| text.map(|text| moment(text));
+    let moment = |text: Option<&Cow<'_, str>>| text.map(|text| format_time(text));
     field("title", facts.title.map(|title| clean(&cut(&title, 200))))?;
     field("project", facts.project.map(|project| clean(&cut(&project, 200))))?;
     field("file", loaded.path().map(|path| clean(&path.to_string_lossy())))?;
@@ -92,25 +98,25 @@ fn header(
     field("model", said(about.and_then(|about| about.model.as_ref())))?;
     field("started", moment(about.and_then(|about| about.started.as_ref())))?;
     field("updated", moment(about.and_then(|about| about.updated.as_ref())))?;
-    field("health", Some(health(viewed)))?;
-    if viewed.health() != Health::Ok {
+    field("health", Some(describe_health(viewed)))?;
+    if viewed.health() != SessionHealth::Ok {
         let view = match view {
-            View::Raw => "raw: as it stands in the file".to_owned(),
-            View::Clean => {
-                let repairs = count(viewed.edits.len(), "repair");
+            SessionViewMode::Raw => "raw: as it stands in the file".to_owned(),
+            SessionViewMode::Clean => {
+                let repairs = pluralize(viewed.edits.len(), "repair");
                 format!("clean: after {repairs}; the file is as it was")
             }
         };
         field("view", Some(view))?;
     }
-    field("helpers", facts.id.and_then(|id| helpers(loaded, &id)))
+    field("helpers", facts.id.and_then(|id| describe_sub_agents(loaded, &id)))
 }
 
 /// How the file is, and which rules it breaks.
-fn health(viewed: &Viewed<'_>) -> String {
-    let health = viewed.health().painted();
-    let coped = rules(viewed.coped.iter().map(|finding| (finding.rule, 1)));
-    let found = rules(viewed.report.counts.iter().map(|kind| (kind.rule, kind.count)));
+fn describe_health(viewed: &ConversationFileView<'_>) -> String {
+    let health = viewed.health().styled();
+    let coped = describe_rules(viewed.tolerated.iter().map(|finding| (finding.rule, 1)));
+    let found = describe_rules(viewed.report.counts.iter().map(|kind| (kind.rule, kind.count)));
     let mut text = health;
     if !found.is_empty() {
         text.push_str(&format!("  {found}"));
@@ -123,7 +129,7 @@ fn health(viewed: &Viewed<'_>) -> String {
 }
 
 /// The rules that are broken, and how often.
-fn rules(broken: impl Iterator<Item = (&'static Rule, usize)>) -> String {
+fn describe_rules(broken: impl Iterator<Item = (&'static Rule, usize)>) -> String {
     let mut counts = std::collections::BTreeMap::new();
     for (rule, number) in broken {
         let (_, times) = counts.entry(rule.code).or_insert((rule, 0));
@@ -135,29 +141,29 @@ fn rules(broken: impl Iterator<Item = (&'static Rule, usize)>) -> String {
 }
 
 /// The sub-agents that lie in files of their own.
-fn helpers(loaded: &Loaded, id: &str) -> Option<String> {
-    let One::Session(entry) = &loaded.place else { return None };
+fn describe_sub_agents(loaded: &LoadedConversation, id: &str) -> Option<String> {
+    let SingleTarget::Session(entry) = &loaded.target else { return None };
     let found = agents::find(&[entry.agent]);
-    let parent = Rank::SubAgent(Some(id.to_owned()));
+    let parent = SessionOrigin::SubAgent(Some(id.to_owned()));
     let ids: Vec<String> = found
         .entries
         .iter()
-        .filter(|entry| entry.rank == parent)
+        .filter(|entry| entry.origin == parent)
         .map(|entry| clean(&entry.id))
         .collect();
-    let named: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
-    let more = ids.len().saturating_sub(NAMED);
+    let named: Vec<&str> = ids.iter().take(MAX_NAMED_SUB_AGENTS).map(String::as_str).collect();
+    let more = ids.len().saturating_sub(MAX_NAMED_SUB_AGENTS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!ids.is_empty())
-        .then(|| format!("{}: {}{more}", count(ids.len(), "sub-agent"), named.join(", ")))
+        .then(|| format!("{}: {}{more}", pluralize(ids.len(), "sub-agent"), named.join(", ")))
 }
 
 /// A time as people write it, if it is spelled as we know it.
-fn moment(text: &str) -> String {
+fn format_time(text: &str) -> String {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(number) = text.parse::<u64>().ok().filter(|_| digits) {
         // Milliseconds have three digits more.
-        return date(if text.len() > 11 { number / 1000 } else { number });
+        return format_date(if text.len() > 11 { number / 1000 } else { number });
     }
     let plain = clean(&cut(text, 40));
     match (plain.get(..10), plain.get(10..11), plain.get(11..19)) {
@@ -167,7 +173,7 @@ fn moment(text: &str) -> String {
 }
 
 /// What a repair did to get this view.
-fn repaired(out: &mut dyn Write, viewed: &Viewed<'_>) -> io::Result<()> {
+fn write_repairs(out: &mut dyn Write, viewed: &ConversationFileView<'_>) -> io::Result<()> {
     if viewed.edits.is_empty() {
         return Ok(());
     }
@@ -185,7 +191,7 @@ fn repaired(out: &mut dyn Write, viewed: &Viewed<'_>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::moment;
+    use super::format_time;
 
     #[test]
     fn times_are_shown_as_people_write_them() {
@@ -197,7 +203,7 @@ mod tests {
             ("soon", "soon"),
         ];
         for (text, expected) in table {
-            assert_eq!(moment(text), expected);
+            assert_eq!(format_time(text), expected);
         }
     }
 }

@@ -7,18 +7,18 @@ mod delete;
 mod transfer;
 mod confirm;
 
-pub(super) use prune::milliseconds;
+pub(super) use prune::parse_age;
 
 use std::process::ExitCode;
 
 use anyhow::bail;
-use foxwedge_store::Archive;
+use foxwedge_store::ArchiveStore;
 
 use crate::{
     cli::{StoreAction, StoreArgs},
-    runs::{self, Kept, Missing},
-    say::{self, GOOD, Trouble, clean, count, paint},
-    screen::size,
+    cli_output::{self, CliError, GOOD, clean, paint, pluralize},
+    runs::{self, OpenStore, StoreLookup},
+    screen::format_size,
 };
 
 /// Does what was asked for.
@@ -39,11 +39,11 @@ pub(crate) fn run(args: StoreArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// A store that is there.
-async fn open(flag: Option<&str>) -> anyhow::Result<Kept> {
+async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     match runs::open(flag).await? {
-        Missing::Found(kept) => Ok(kept),
-        Missing::Nothing(url) => bail!(
-            Trouble::new(format!("nothing was kept yet: there is no {url}"))
+        StoreLookup::Found(kept) => Ok(kept),
+        StoreLookup::Absent(url) => bail!(
+            CliError::new(format!("nothing was kept yet: there is no {url}"))
                 .help("--store or FOXWEDGE_STORE names another store")
         ),
     }
@@ -60,11 +60,11 @@ async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
         }
         lines.push('\n');
     }
-    say::out(&lines)?;
-    say::talk(&match swept.len() {
+    cli_output::write_stdout(&lines)?;
+    cli_output::write_stderr(&match swept.len() {
         0 => "No run was left behind.\n".to_owned(),
         closed => {
-            format!("{} whose process is gone, closed as interrupted.\n", count(closed, "run"))
+            format!("{} whose process is gone, closed as interrupted.\n", pluralize(closed, "run"))
         }
     });
     Ok(ExitCode::SUCCESS)
@@ -72,11 +72,15 @@ async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
 
 async fn compact(flag: Option<&str>) -> anyhow::Result<ExitCode> {
     let kept = open(flag).await?;
-    let before = kept.or_tell(kept.store.about().await)?.bytes;
-    kept.or_tell(kept.store.compact().await)?;
-    let after = kept.or_tell(kept.store.about().await)?.bytes;
-    let told = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), size);
+    let before = kept.with_store_error(kept.store.totals().await)?.bytes;
+    kept.with_store_error(kept.store.compact().await)?;
+    let after = kept.with_store_error(kept.store.totals().await)?.bytes;
+    let told = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), format_size);
     let (before, after) = (told(before), told(after));
-    say::talk(&format!("{} {}: {before}, now {after}\n", paint(GOOD, "compacted"), kept.url));
+    cli_output::write_stderr(&format!(
+        "{} {}: {before}, now {after}\n",
+        paint(GOOD, "compacted"),
+        kept.url
+    ));
     Ok(ExitCode::SUCCESS)
 }

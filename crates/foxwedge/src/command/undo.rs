@@ -10,41 +10,42 @@ use std::{
 use anyhow::{Context, bail};
 
 use crate::{
-    agents::{self, pick},
-    calendar::date,
+    agents::{self, session_lookup},
+    calendar::format_date,
     cli::UndoArgs,
-    command::store::milliseconds,
+    cli_output::{self, CliError, DIM, GOOD, clean, paint, pluralize, write_stderr, write_stdout},
+    command::store::parse_age,
     disk::{
-        Backup, Backups, Claim, Fingerprint, PruneRule, Snapshot, Standing, check_idle, replace,
+        Backup, BackupFolder, BackupStanding, ContentFingerprint, FileLock, FileSnapshot,
+        PruneRule, check_idle, replace,
     },
-    say::{self, DIM, GOOD, Trouble, clean, count, out, paint, talk},
-    screen::size,
-    source::sitting,
+    screen::format_size,
+    source::identify_session,
 };
 
 /// Puts every named file back, or lists what could be.
 pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
-    let backups = Backups::locate()?;
+    let backups = BackupFolder::locate()?;
     if args.list {
         let all = backups.list()?;
         if all.is_empty() {
-            talk("Nothing was fixed yet.\n");
+            write_stderr("Nothing was fixed yet.\n");
         }
-        out(&list(&all))?;
+        write_stdout(&backup_lines(&all))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.prune {
         return prune(&backups, &args);
     }
     // Read once, however many files are named.
-    let mut known = known(&backups)?;
+    let mut known = backups_by_path(&backups)?;
     let mut code = ExitCode::SUCCESS;
     for path in &args.files {
         let shown = clean(&path.to_string_lossy());
-        match put_back(&backups, &mut known, &named(path), args.force) {
-            Ok(()) => talk(&format!("{} {shown}\n", paint(GOOD, "restored"))),
+        match restore_file(&backups, &mut known, &resolve_target(path), args.force) {
+            Ok(()) => write_stderr(&format!("{} {shown}\n", paint(GOOD, "restored"))),
             Err(error) => {
-                say::error(&error.context(shown));
+                cli_output::print_error(&error.context(shown));
                 code = ExitCode::from(2);
             }
         }
@@ -53,12 +54,12 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Removes old backups, but never the newest of a file.
-fn prune(backups: &Backups, args: &UndoArgs) -> anyhow::Result<ExitCode> {
+fn prune(backups: &BackupFolder, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     let mut rule = PruneRule::default();
     if let Some(age) = &args.older_than {
-        let Some(milliseconds) = milliseconds(age) else {
+        let Some(milliseconds) = parse_age(age) else {
             bail!(
-                Trouble::new(format!("--older-than: `{}` is no age", clean(age)))
+                CliError::new(format!("--older-than: `{}` is no age", clean(age)))
                     .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
             );
         };
@@ -66,119 +67,129 @@ fn prune(backups: &Backups, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     }
     let all = backups.list()?;
     let old = rule.choose(&all);
-    out(&list(&old))?;
-    let (gone, folder) = (amount(&old), shown(backups.folder()));
+    write_stdout(&backup_lines(&old))?;
+    let (gone, folder) = (describe_backups(&old), display_path(backups.folder()));
     if args.dry_run {
-        talk(&format!("{gone} would be removed from {folder}; nothing was.\n"));
+        write_stderr(&format!("{gone} would be removed from {folder}; nothing was.\n"));
         return Ok(ExitCode::SUCCESS);
     }
     old.into_iter().for_each(Backup::discard);
-    let left = amount(&backups.list()?);
-    talk(&format!("{} {gone}; {left} in {folder}.\n", paint(GOOD, "removed")));
+    let left = describe_backups(&backups.list()?);
+    write_stderr(&format!("{} {gone}; {left} in {folder}.\n", paint(GOOD, "removed")));
     Ok(ExitCode::SUCCESS)
 }
 
 /// How many backups, and how large they are.
-fn amount(backups: &[Backup]) -> String {
+fn describe_backups(backups: &[Backup]) -> String {
     let bytes = backups.iter().map(|backup| backup.manifest.before.bytes).sum();
-    format!("{} ({})", count(backups.len(), "backup"), size(bytes))
+    format!("{} ({})", pluralize(backups.len(), "backup"), format_size(bytes))
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     clean(&path.to_string_lossy())
 }
 
 /// Puts one file back, if it is what the last fix made of it.
-pub(crate) fn one(path: &Path) -> anyhow::Result<()> {
-    let backups = Backups::locate()?;
-    let mut known = known(&backups)?;
-    put_back(&backups, &mut known, path, false)
+pub(crate) fn undo_file(path: &Path) -> anyhow::Result<()> {
+    let backups = BackupFolder::locate()?;
+    let mut known = backups_by_path(&backups)?;
+    restore_file(&backups, &mut known, path, false)
 }
 
 /// The newest fix that shows in a file of that content: when it was made, in seconds since 1970,
 /// and what became of it.
-pub(crate) fn latest(real: &Path, now: &Fingerprint) -> anyhow::Result<Option<(u64, Standing)>> {
-    let mut backups = Backups::locate()?.list()?;
+pub(crate) fn latest_fix(
+    real: &Path,
+    now: &ContentFingerprint,
+) -> anyhow::Result<Option<(u64, BackupStanding)>> {
+    let mut backups = BackupFolder::locate()?.list()?;
     backups.retain(|backup| Path::new(&backup.manifest.path) == real);
     let standing = |backup: Backup| (backup.manifest.created, backup.standing(now));
-    let shows = |(_, standing): &(u64, Standing)| match standing {
-        Standing::Made | Standing::Changed => true,
-        Standing::Unmade | Standing::Undone => false,
+    let shows = |(_, standing): &(u64, BackupStanding)| match standing {
+        BackupStanding::Applied | BackupStanding::Changed => true,
+        BackupStanding::NotApplied | BackupStanding::Undone => false,
     };
     Ok(backups.into_iter().rev().map(standing).find(shows))
 }
 
 /// What can be put back, by path, the oldest first.
-type Known = HashMap<PathBuf, Vec<Backup>>;
+type BackupsByPath = HashMap<PathBuf, Vec<Backup>>;
 
-fn known(backups: &Backups) -> anyhow::Result<Known> {
-    let mut known = Known::default();
+fn backups_by_path(backups: &BackupFolder) -> anyhow::Result<BackupsByPath> {
+    let mut known = BackupsByPath::default();
     for backup in backups.list()?.into_iter().filter(|backup| !backup.manifest.undone) {
         known.entry(PathBuf::from(&backup.manifest.path)).or_default().push(backup);
     }
     Ok(known)
 }
 
-fn put_back(backups: &Backups, known: &mut Known, path: &Path, force: bool) -> anyhow::Result<()> {
+fn restore_file(
+    backups: &BackupFolder,
+    known: &mut BackupsByPath,
+    path: &Path,
+    force: bool,
+) -> anyhow::Result<()> {
     let real = real_path(path)?;
     let found = known.entry(real.clone()).or_default();
     if found.is_empty() {
         bail!(
-            Trouble::new("no fix of this file can be undone")
+            CliError::new("no fix of this file can be undone")
                 .help("`foxwedge undo --list` lists what can be put back")
         );
     }
-    let claim = Claim::take(&real)?;
-    claim.notes().for_each(|text| say::note(&text));
-    let now = now(&real, found.last())?;
+    let claim = FileLock::acquire(&real)?;
+    claim.notes().for_each(|text| cli_output::print_note(&text));
+    let now = current_snapshot(&real, found.last())?;
     now.check_writable()?;
-    let content = Fingerprint::of(&now.content);
-    let Some(mut backup) = newest(found, &content)? else {
+    let content = ContentFingerprint::of(&now.content);
+    let Some(mut backup) = newest_fix(found, &content)? else {
         bail!(
-            Trouble::new(
+            CliError::new(
                 "there is nothing to undo: the file still is what it was before it was fixed"
             )
             .help("`foxwedge undo --list` lists what can be put back")
         );
     };
-    let kept = Fingerprint::of_file(&backup.content).context("its backup cannot be read")?;
+    let kept = ContentFingerprint::of_file(&backup.content).context("its backup cannot be read")?;
     if kept != backup.manifest.before {
         bail!("its backup `{}` is damaged", backup.content.display());
     }
-    let changed = backup.standing(&content) != Standing::Made;
+    let changed = backup.standing(&content) != BackupStanding::Applied;
     if changed && !force {
-        bail!(Trouble::new("the file changed since it was fixed")
+        bail!(CliError::new("the file changed since it was fixed")
             .help("--force puts the old content back all the same, and keeps what is there now as a backup"));
     }
-    let _idle = check_idle(&real, &now.metadata, sitting(&now.content).as_ref())?;
+    let _idle = check_idle(&real, &now.metadata, identify_session(&now.content).as_ref())?;
     let trouble = || {
-        Trouble::new("the file could not be put back")
+        CliError::new("the file could not be put back")
             .help(format!("what it held is in `{}`", backup.content.display()))
     };
     let mut copy = fs::File::open(&backup.content).with_context(trouble)?;
     let prepare = |_: &Path, after| match changed {
-        true => backups.keep(&real, &now.content, after).map(Some),
+        true => backups.save_copy(&real, &now.content, after).map(Some),
         false => Ok(None),
     };
     let forced = replace(&now, |mut out| io::copy(&mut copy, &mut out).map(drop), prepare)?;
     found.extend(forced);
-    backup.undone()
+    backup.mark_undone()
 }
 
 /// The file that is meant: the id of a session stands for its file.
-fn named(path: &Path) -> PathBuf {
-    let word = path.to_str().filter(|word| pick::is_id(word) && !path.exists());
-    let session = word.and_then(|word| pick::pick(word, &agents::find(&[]).entries).ok().cloned());
+fn resolve_target(path: &Path) -> PathBuf {
+    let word = path.to_str().filter(|word| session_lookup::is_session_id(word) && !path.exists());
+    let session = word.and_then(|word| {
+        session_lookup::find_session(word, &agents::find(&[]).entries).ok().cloned()
+    });
     session.map_or_else(|| path.to_owned(), |session| session.path)
 }
 
 /// The file as it is.
-fn now(real: &Path, newest: Option<&Backup>) -> anyhow::Result<Snapshot> {
-    match Snapshot::take(real) {
+fn current_snapshot(real: &Path, newest: Option<&Backup>) -> anyhow::Result<FileSnapshot> {
+    match FileSnapshot::take(real) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let kept = newest.map(|backup| backup.content.display().to_string());
             bail!(
-                Trouble::new("the file is gone")
+                CliError::new("the file is gone")
                     .help(format!("what it held is in `{}`", kept.unwrap_or_default()))
             );
         }
@@ -188,12 +199,15 @@ fn now(real: &Path, newest: Option<&Backup>) -> anyhow::Result<Snapshot> {
 
 /// The newest fix that shows in the file. One that does not was interrupted before it was made or
 /// after it was undone: from now on it counts as undone.
-fn newest(found: &mut Vec<Backup>, content: &Fingerprint) -> anyhow::Result<Option<Backup>> {
+fn newest_fix(
+    found: &mut Vec<Backup>,
+    content: &ContentFingerprint,
+) -> anyhow::Result<Option<Backup>> {
     while let Some(mut backup) = found.pop() {
         match backup.standing(content) {
-            Standing::Made | Standing::Changed => return Ok(Some(backup)),
-            Standing::Unmade => backup.undone()?,
-            Standing::Undone => {}
+            BackupStanding::Applied | BackupStanding::Changed => return Ok(Some(backup)),
+            BackupStanding::NotApplied => backup.mark_undone()?,
+            BackupStanding::Undone => {}
         }
     }
     Ok(None)
@@ -211,17 +225,17 @@ fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// One line for each, the newest first.
-fn list(backups: &[Backup]) -> String {
+fn backup_lines(backups: &[Backup]) -> String {
     let line = |backup: &Backup| {
         let manifest = &backup.manifest;
-        let state = match standing(backup) {
-            Standing::Undone => "undone",
-            Standing::Unmade => "unmade",
-            Standing::Made | Standing::Changed => "fixed",
+        let state = match fix_standing(backup) {
+            BackupStanding::Undone => "undone",
+            BackupStanding::NotApplied => "unmade",
+            BackupStanding::Applied | BackupStanding::Changed => "fixed",
         };
         format!(
             "{}  {state:<6}  {:>10} bytes  {}  {}\n",
-            date(manifest.created),
+            format_date(manifest.created),
             manifest.before.bytes,
             clean(&manifest.path),
             paint(DIM, clean(&backup.content.to_string_lossy())),
@@ -231,13 +245,13 @@ fn list(backups: &[Backup]) -> String {
 }
 
 /// What became of a fix. Only a file of the right size is read for that.
-fn standing(backup: &Backup) -> Standing {
+fn fix_standing(backup: &Backup) -> BackupStanding {
     let (path, before) = (Path::new(&backup.manifest.path), &backup.manifest.before);
     let alike = fs::metadata(path).is_ok_and(|now| now.len() == before.bytes);
-    let now = alike.then(|| Fingerprint::of_file(path).ok()).flatten();
+    let now = alike.then(|| ContentFingerprint::of_file(path).ok()).flatten();
     match now {
         Some(now) => backup.standing(&now),
-        None if backup.manifest.undone => Standing::Undone,
-        None => Standing::Made,
+        None if backup.manifest.undone => BackupStanding::Undone,
+        None => BackupStanding::Applied,
     }
 }

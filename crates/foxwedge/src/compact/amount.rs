@@ -1,32 +1,34 @@
 //! Numbers as people type them: `32000`, `32k`, `1.5m`, and shares between 0 and 1.
 
-use crate::say::{Trouble, clean, cut};
+use crate::cli_output::{CliError, clean, cut};
 
 /// More tokens than any model will take.
-const MOST: u64 = 1_000_000_000_000;
+const MAX_TOKENS: u64 = 1_000_000_000_000;
 
 /// Reads a number of tokens that was typed behind a flag.
-pub(crate) fn tokens(flag: &str, typed: &str) -> Result<u64, Trouble> {
-    match parse(typed.trim()) {
-        Ok(0) => Err(refused(flag, typed, "nothing fits into 0 tokens")),
-        Ok(tokens) if tokens > MOST => Err(refused(flag, typed, "no model takes so many tokens")),
+pub(crate) fn parse_tokens(flag: &str, typed: &str) -> Result<u64, CliError> {
+    match parse_number(typed.trim()) {
+        Ok(0) => Err(token_count_error(flag, typed, "nothing fits into 0 tokens")),
+        Ok(tokens) if tokens > MAX_TOKENS => {
+            Err(token_count_error(flag, typed, "no model takes so many tokens"))
+        }
         Ok(tokens) => Ok(tokens),
-        Err(why) => Err(refused(flag, typed, why)),
+        Err(why) => Err(token_count_error(flag, typed, why)),
     }
 }
 
 /// Reads a share that was typed behind a flag.
-pub(crate) fn share(flag: &str, typed: &str) -> Result<f64, Trouble> {
+pub(crate) fn parse_share(flag: &str, typed: &str) -> Result<f64, CliError> {
     let share = typed.trim().parse::<f64>().ok();
     share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
         let shown = cut(&clean(typed), 40);
-        Trouble::new(format!("--{flag} {shown}: this is no share"))
+        CliError::new(format!("--{flag} {shown}: this is no share"))
             .help(format!("a share is a number from 0 to 1: `--{flag} 0.5` is half"))
     })
 }
 
 /// Digits, perhaps a fraction, perhaps `k` or `m`.
-fn parse(typed: &str) -> Result<u64, &'static str> {
+fn parse_number(typed: &str) -> Result<u64, &'static str> {
     const NUMBER: &str = "this is no number of tokens";
     if typed.starts_with('-') {
         return Err("tokens cannot be less than none");
@@ -54,14 +56,14 @@ fn parse(typed: &str) -> Result<u64, &'static str> {
     tokens.ok_or("no model takes so many tokens")
 }
 
-fn refused(flag: &str, typed: &str, why: &str) -> Trouble {
+fn token_count_error(flag: &str, typed: &str, why: &str) -> CliError {
     let shown = cut(&clean(typed), 40);
-    Trouble::new(format!("--{flag} {shown}: {why}"))
+    CliError::new(format!("--{flag} {shown}: {why}"))
         .help(format!("tokens are typed as 32000, 32k or 1.5m: `--{flag} 32k`"))
 }
 
 /// A number with a space between every three digits.
-pub(crate) fn spaced(number: u64) -> String {
+pub(crate) fn format_spaced(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -105,7 +107,7 @@ mod tests {
             ("99999999999999999999999k", Err("no model takes so many tokens")),
         ];
         for (typed, expected) in table {
-            let read = tokens("budget", typed).map_err(|trouble| trouble.to_string());
+            let read = parse_tokens("budget", typed).map_err(|trouble| trouble.to_string());
             let expected = expected.map_err(|why| format!("--budget {typed}: {why}"));
             assert_eq!(read, expected, "{typed}");
         }
@@ -114,10 +116,10 @@ mod tests {
     #[test]
     fn shares_lie_between_nothing_and_everything() {
         for (typed, expected) in [("0", 0.0), ("0.5", 0.5), ("1", 1.0)] {
-            assert_eq!(share("fraction", typed).ok(), Some(expected));
+            assert_eq!(parse_share("fraction", typed).ok(), Some(expected));
         }
         for typed in ["NaN", "-0.1", "1.01", "inf", "-inf", "", "half", "50%"] {
-            assert!(share("fraction", typed).is_err(), "{typed}");
+            assert!(parse_share("fraction", typed).is_err(), "{typed}");
         }
     }
 
@@ -125,7 +127,7 @@ mod tests {
     fn numbers_are_spaced() {
         for (number, expected) in [(0, "0"), (999, "999"), (1000, "1 000"), (1234567, "1 234 567")]
         {
-            assert_eq!(spaced(number), expected);
+            assert_eq!(format_spaced(number), expected);
         }
     }
 }

@@ -4,50 +4,52 @@ use std::ops::Range;
 
 use foxwedge_core::{
     Edit, Finding,
-    compact::{CannotShrink, Cut, Gone, Keep, Why},
+    compact::{AnswerRemainder, DropReason, DroppedUnit, HistoryCut, ShrinkError},
 };
-use foxwedge_dialect::compact::{Became, Prefix, Shortened, Size, StageAccount};
+use foxwedge_dialect::compact::{
+    CachedPrefix, HistorySize, MessageOutcome, ShortenedResult, StageAccount,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::told::Told;
+use super::compaction_result::CompactionResult;
 
 /// The whole document.
 #[derive(Serialize)]
-pub(crate) struct Document<'t> {
+pub(crate) struct CompactionDocument<'t> {
     version: u32,
     path: &'t str,
     format: &'static str,
     profile: &'static str,
-    counting: Counting,
-    limits: Allowed,
+    counting: TokenCountingEntry,
+    limits: TokenLimitsEntry,
     changed: bool,
     dry_run: bool,
-    before: Amount,
-    after: Amount,
-    strategies: Vec<Strategy<'t>>,
+    before: ConversationSizeEntry,
+    after: ConversationSizeEntry,
+    strategies: Vec<CompactionStrategyEntry<'t>>,
     given_up: Vec<[usize; 2]>,
-    prefix: Option<Cached>,
-    repaired: Vec<Step<'t>>,
+    prefix: Option<CachedPrefixEntry>,
+    repaired: Vec<CompactionEditEntry<'t>>,
     /// How many repairs there were, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     repaired_total: Option<usize>,
-    remaining: Vec<Left<'t>>,
+    remaining: Vec<RemainingFindingEntry<'t>>,
     /// How many findings remain, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining_total: Option<usize>,
-    held: Vec<Held>,
-    messages: Vec<Message>,
+    held: Vec<ProtectedUnitEntry>,
+    messages: Vec<MessageSizeEntry>,
 }
 
 #[derive(Serialize)]
-struct Counting {
+struct TokenCountingEntry {
     name: &'static str,
     exact: bool,
 }
 
 #[derive(Serialize)]
-struct Allowed {
+struct TokenLimitsEntry {
     most: Option<u64>,
     goal: Option<u64>,
     window: Option<u64>,
@@ -55,7 +57,7 @@ struct Allowed {
 }
 
 #[derive(Serialize)]
-struct Amount {
+struct ConversationSizeEntry {
     messages: usize,
     units: usize,
     calls: usize,
@@ -64,20 +66,20 @@ struct Amount {
 }
 
 #[derive(Serialize)]
-struct Strategy<'t> {
+struct CompactionStrategyEntry<'t> {
     name: &'static str,
     before: u64,
     after: u64,
-    gone: Vec<Lost>,
-    shrunk: Vec<Shrunk<'t>>,
-    cut: Option<Place>,
-    summary: Option<Summary<'t>>,
-    repairs: Vec<Step<'t>>,
-    short: Option<Shortage>,
+    gone: Vec<RemovedUnitEntry>,
+    shrunk: Vec<ShrunkAnswerEntry<'t>>,
+    cut: Option<CutPositionEntry>,
+    summary: Option<SummaryEntry<'t>>,
+    repairs: Vec<CompactionEditEntry<'t>>,
+    short: Option<ShortageEntry>,
 }
 
 #[derive(Serialize)]
-struct Lost {
+struct RemovedUnitEntry {
     messages: [usize; 2],
     tokens: u64,
     why: &'static str,
@@ -86,7 +88,7 @@ struct Lost {
 }
 
 #[derive(Serialize)]
-struct Shrunk<'t> {
+struct ShrunkAnswerEntry<'t> {
     message: Option<usize>,
     tool: Option<&'t str>,
     tokens: u64,
@@ -95,19 +97,19 @@ struct Shrunk<'t> {
 }
 
 #[derive(Serialize)]
-struct Place {
+struct CutPositionEntry {
     asked: usize,
     made: usize,
 }
 
 #[derive(Serialize)]
-struct Summary<'t> {
+struct SummaryEntry<'t> {
     by: &'t str,
     tokens: u64,
 }
 
 #[derive(Serialize)]
-struct Shortage {
+struct ShortageEntry {
     messages: [usize; 2],
     hold: &'static str,
     needs: u64,
@@ -116,7 +118,7 @@ struct Shortage {
 }
 
 #[derive(Serialize)]
-struct Step<'t> {
+struct CompactionEditEntry<'t> {
     code: String,
     strategy: &'static str,
     message_index: usize,
@@ -125,7 +127,7 @@ struct Step<'t> {
 }
 
 #[derive(Serialize)]
-struct Left<'t> {
+struct RemainingFindingEntry<'t> {
     code: String,
     name: &'static str,
     message: &'t str,
@@ -134,45 +136,48 @@ struct Left<'t> {
 }
 
 #[derive(Serialize)]
-struct Held {
+struct ProtectedUnitEntry {
     messages: [usize; 2],
     why: &'static str,
 }
 
 #[derive(Serialize)]
-struct Cached {
+struct CachedPrefixEntry {
     message: usize,
     tokens: u64,
 }
 
 #[derive(Serialize)]
-struct Message {
+struct MessageSizeEntry {
     tokens: u64,
     became: &'static str,
     left: u64,
 }
 
 /// What was done, or that nothing was.
-pub(crate) fn document<'t>(told: &Told<'t>) -> Document<'t> {
+pub(crate) fn document<'t>(told: &CompactionResult<'t>) -> CompactionDocument<'t> {
     let account = &told.compacted.account;
     let changed = told.is_changed();
-    let limits = told.room.limits;
-    let mut document = Document {
+    let limits = told.budget.limits;
+    let mut document = CompactionDocument {
         version: 1,
         path: told.path,
         format: told.format,
         profile: told.profile.name(),
-        counting: Counting { name: told.room.tokenizer.counting().name(), exact: account.exact },
-        limits: Allowed {
-            most: limits.map(|limits| limits.most()),
+        counting: TokenCountingEntry {
+            name: told.budget.tokenizer.counting().name(),
+            exact: account.exact,
+        },
+        limits: TokenLimitsEntry {
+            most: limits.map(|limits| limits.max_tokens()),
             goal: limits.map(|limits| limits.goal()),
-            window: told.room.window,
-            reserve: told.room.reserve,
+            window: told.budget.window,
+            reserve: told.budget.reserve,
         },
         changed,
         dry_run: told.dry_run,
-        before: size(&account.before),
-        after: size(if changed { &account.after } else { &account.before }),
+        before: size_entry(&account.before),
+        after: size_entry(if changed { &account.after } else { &account.before }),
         strategies: Vec::new(),
         given_up: Vec::new(),
         prefix: None,
@@ -180,30 +185,36 @@ pub(crate) fn document<'t>(told: &Told<'t>) -> Document<'t> {
         repaired_total: None,
         remaining_total: Some(account.remaining.total())
             .filter(|_| account.remaining.unlisted() > 0),
-        remaining: account.remaining.findings.iter().map(left).collect(),
-        held: told.held().iter().map(|(messages, hold)| held(messages, hold.name())).collect(),
-        messages: messages(told, changed),
+        remaining: account.remaining.findings.iter().map(finding_entry).collect(),
+        held: told
+            .protected_units()
+            .iter()
+            .map(|(messages, hold)| protected_unit_entry(messages, hold.name()))
+            .collect(),
+        messages: message_entries(told, changed),
     };
     if changed {
-        document.strategies = account.stages.iter().map(strategy).collect();
-        document.given_up = account.given_up().iter().map(range).collect();
-        document.prefix =
-            account.prefix.map(|Prefix { message, tokens }| Cached { message, tokens });
-        document.repaired = told.mended.iter().chain(&account.repaired).map(step).collect();
-        let all = told.mended.len() + account.repaired.len();
+        document.strategies = account.stages.iter().map(strategy_entry).collect();
+        document.given_up = account.removed_ranges().iter().map(range_bounds).collect();
+        document.prefix = account
+            .prefix
+            .map(|CachedPrefix { message, tokens }| CachedPrefixEntry { message, tokens });
+        document.repaired =
+            told.file_repairs.iter().chain(&account.repaired).map(edit_entry).collect();
+        let all = told.file_repairs.len() + account.repaired.len();
         document.repaired_total = Some(all).filter(|&all| all > document.repaired.len());
     }
     document
 }
 
 /// The document that says why there is none.
-pub(crate) fn refusal(
+pub(crate) fn error_document(
     path: Option<&str>,
     message: &str,
     help: Option<&str>,
-    short: Option<&CannotShrink>,
+    short: Option<&ShrinkError>,
 ) -> Value {
-    let short = short.map(shortage);
+    let short = short.map(shortage_entry);
     json!({
         "version": 1,
         "path": path,
@@ -212,33 +223,35 @@ pub(crate) fn refusal(
     })
 }
 
-fn size(size: &Size) -> Amount {
-    let Size { messages, units, calls, tokens, around } = *size;
-    Amount { messages, units, calls, tokens, around }
+fn size_entry(size: &HistorySize) -> ConversationSizeEntry {
+    let HistorySize { messages, units, calls, tokens, surroundings: around } = *size;
+    ConversationSizeEntry { messages, units, calls, tokens, around }
 }
 
-fn strategy(stage: &StageAccount) -> Strategy<'_> {
-    Strategy {
+fn strategy_entry(stage: &StageAccount) -> CompactionStrategyEntry<'_> {
+    CompactionStrategyEntry {
         name: stage.stage.name(),
         before: stage.before,
         after: stage.after,
-        gone: stage.gone.iter().map(lost).collect(),
-        shrunk: stage.shrunk.iter().map(shrunk).collect(),
-        cut: stage.cut.map(|Cut { asked, made }| Place { asked, made }),
-        summary: stage.summary.as_ref().map(|(by, tokens)| Summary { by, tokens: *tokens }),
-        repairs: stage.edits.iter().map(step).collect(),
-        short: stage.short.as_ref().map(shortage),
+        gone: stage.removed.iter().map(removed_unit_entry).collect(),
+        shrunk: stage.shortened.iter().map(shrunk_answer_entry).collect(),
+        cut: stage
+            .cut
+            .map(|HistoryCut { requested: asked, actual: made }| CutPositionEntry { asked, made }),
+        summary: stage.summary.as_ref().map(|(by, tokens)| SummaryEntry { by, tokens: *tokens }),
+        repairs: stage.edits.iter().map(edit_entry).collect(),
+        short: stage.shortage.as_ref().map(shortage_entry),
     }
 }
 
-fn lost(gone: &Gone) -> Lost {
-    let (why, score) = match gone.why {
-        Why::Oldest => ("oldest", None),
-        Why::Condensed => ("condensed", None),
-        Why::Unimportant(score) => ("unimportant", Some(score)),
+fn removed_unit_entry(gone: &DroppedUnit) -> RemovedUnitEntry {
+    let (why, score) = match gone.reason {
+        DropReason::Oldest => ("oldest", None),
+        DropReason::Condensed => ("condensed", None),
+        DropReason::Unimportant(score) => ("unimportant", Some(score)),
     };
-    Lost {
-        messages: range(&gone.messages),
+    RemovedUnitEntry {
+        messages: range_bounds(&gone.messages),
         tokens: gone.tokens,
         why,
         points: score.map(|score| score.points()),
@@ -246,28 +259,28 @@ fn lost(gone: &Gone) -> Lost {
     }
 }
 
-fn shrunk(answer: &Shortened) -> Shrunk<'_> {
+fn shrunk_answer_entry(answer: &ShortenedResult) -> ShrunkAnswerEntry<'_> {
     let keep = match answer.keep {
-        Keep::Text => json!("text"),
-        Keep::Ends(tokens) => json!({ "ends": tokens }),
-        Keep::Note => json!("note"),
+        AnswerRemainder::Text => json!("text"),
+        AnswerRemainder::Ends(tokens) => json!({ "ends": tokens }),
+        AnswerRemainder::Note => json!("note"),
     };
-    let Shortened { message, tool, tokens, keep: _ } = answer;
-    Shrunk { message: *message, tool: tool.as_deref(), tokens: *tokens, keep }
+    let ShortenedResult { message, tool, tokens, keep: _ } = answer;
+    ShrunkAnswerEntry { message: *message, tool: tool.as_deref(), tokens: *tokens, keep }
 }
 
-fn shortage(short: &CannotShrink) -> Shortage {
-    Shortage {
-        messages: range(&short.messages),
+fn shortage_entry(short: &ShrinkError) -> ShortageEntry {
+    ShortageEntry {
+        messages: range_bounds(&short.messages),
         hold: short.hold.name(),
-        needs: short.needs,
-        least: short.least,
+        needs: short.needed,
+        least: short.total_needed,
         budget: short.budget,
     }
 }
 
-fn step(edit: &Edit) -> Step<'_> {
-    Step {
+fn edit_entry(edit: &Edit) -> CompactionEditEntry<'_> {
+    CompactionEditEntry {
         code: format!("FW{}", edit.code),
         strategy: edit.strategy.name(),
         message_index: edit.message,
@@ -276,42 +289,42 @@ fn step(edit: &Edit) -> Step<'_> {
     }
 }
 
-fn left(finding: &Finding) -> Left<'_> {
-    Left {
+fn finding_entry(finding: &Finding) -> RemainingFindingEntry<'_> {
+    RemainingFindingEntry {
         code: finding.rule.label(),
         name: finding.rule.name,
         message: &finding.message,
-        message_index: finding.at.message,
+        message_index: finding.location.message,
         applicability: finding.fix.applicability.name(),
     }
 }
 
-fn held(messages: &Range<usize>, why: &'static str) -> Held {
-    Held { messages: range(messages), why }
+fn protected_unit_entry(messages: &Range<usize>, why: &'static str) -> ProtectedUnitEntry {
+    ProtectedUnitEntry { messages: range_bounds(messages), why }
 }
 
-fn messages(told: &Told<'_>, changed: bool) -> Vec<Message> {
+fn message_entries(told: &CompactionResult<'_>, changed: bool) -> Vec<MessageSizeEntry> {
     let messages = told.compacted.account.messages.iter().enumerate();
-    let message = |(at, &(tokens, became)): (usize, &(u64, Became))| {
-        let left = told.left.get(at).copied().unwrap_or(0);
+    let message = |(at, &(tokens, became)): (usize, &(u64, MessageOutcome))| {
+        let left = told.tokens_left.get(at).copied().unwrap_or(0);
         match changed {
-            true => Message { tokens, became: fate(became), left },
-            false => Message { tokens, became: "kept", left: tokens },
+            true => MessageSizeEntry { tokens, became: became_name(became), left },
+            false => MessageSizeEntry { tokens, became: "kept", left: tokens },
         }
     };
     messages.map(message).collect()
 }
 
-fn fate(became: Became) -> &'static str {
+fn became_name(became: MessageOutcome) -> &'static str {
     match became {
-        Became::Kept => "kept",
-        Became::Changed => "changed",
-        Became::Condensed => "condensed",
-        Became::Gone => "gone",
+        MessageOutcome::Unchanged => "kept",
+        MessageOutcome::Changed => "changed",
+        MessageOutcome::Summarized => "condensed",
+        MessageOutcome::Removed => "gone",
     }
 }
 
 /// First message, and the one behind the last.
-fn range(messages: &Range<usize>) -> [usize; 2] {
+fn range_bounds(messages: &Range<usize>) -> [usize; 2] {
     [messages.start, messages.end]
 }

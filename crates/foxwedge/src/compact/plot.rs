@@ -1,25 +1,25 @@
 //! Tokens over a conversation, drawn in a few rows: what is left stands solid, what went is shaded.
 
 use anstyle::{AnsiColor, Style};
-use foxwedge_core::compact::Why;
-use foxwedge_dialect::compact::Became;
+use foxwedge_core::compact::DropReason;
+use foxwedge_dialect::compact::MessageOutcome;
 
-use super::{amount::spaced, told::Told};
-use crate::say::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};
+use super::{amount::format_spaced, compaction_result::CompactionResult};
+use crate::cli_output::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};
 
 /// Rows of bars.
 const ROWS: usize = 5;
 /// Eighths of a row.
 const STEPS: u64 = 8;
 /// More columns say no more.
-const WIDEST: usize = 100;
+const MAX_COLUMNS: usize = 100;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 const SUMMARIZED: Style = AnsiColor::Cyan.on_default();
 
 /// Some messages in a row, drawn as one bar.
 #[derive(Clone, Copy, Default)]
-struct Bar {
+struct TokenBar {
     tokens: u64,
     left: u64,
     /// Tokens that went: with their message, into a summary, out of an answer.
@@ -29,32 +29,33 @@ struct Bar {
 }
 
 /// Draws the conversation into so many columns.
-pub(super) fn draw(told: &Told<'_>, columns: usize) -> String {
+pub(super) fn draw(told: &CompactionResult<'_>, columns: usize) -> String {
     let account = &told.compacted.account;
     let messages = account.messages.len();
-    let highest = |bars: &[Bar]| bars.iter().map(|bar| bar.tokens.max(bar.left)).max().unwrap_or(0);
-    let room = columns.min(WIDEST).saturating_sub(MARGIN).max(10);
+    let highest =
+        |bars: &[TokenBar]| bars.iter().map(|bar| bar.tokens.max(bar.left)).max().unwrap_or(0);
+    let room = columns.min(MAX_COLUMNS).saturating_sub(MARGIN).max(10);
     let wide = messages.min(room);
-    let bars = bars(told, wide);
+    let bars = build_bars(told, wide);
     let most = highest(&bars);
     if most == 0 {
         return String::new();
     }
     let mut text = String::new();
     for row in (0..ROWS).rev() {
-        let label = if row + 1 == ROWS { spaced(most) } else { String::new() };
-        text.push_str(&edge(&label, "│"));
-        text.push_str(&line(&bars, row, most));
+        let label = if row + 1 == ROWS { format_spaced(most) } else { String::new() };
+        text.push_str(&axis_label(&label, "│"));
+        text.push_str(&draw_row(&bars, row, most));
     }
-    let cut = cut(told);
+    let cut = find_cut(told);
     let at = |message: usize| column(message, messages, wide);
     let axis = (0..wide).map(|column| match cut {
         Some((message, _)) if column == at(message) => '▲',
         _ => '─',
     });
-    text.push_str(&edge("0", "└"));
+    text.push_str(&axis_label("0", "└"));
     text.push_str(&format!("{}\n", paint(DIM, axis.collect::<String>())));
-    text.push_str(&numbers(messages, wide, cut.map(|(message, _)| (at(message), message))));
+    text.push_str(&axis_numbers(messages, wide, cut.map(|(message, _)| (at(message), message))));
     text.push_str(&legend(&bars, messages, cut));
     text
 }
@@ -67,31 +68,31 @@ fn column(message: usize, messages: usize, wide: usize) -> usize {
 /// Columns of the labels on the left.
 const MARGIN: usize = 14;
 
-fn edge(label: &str, line: &str) -> String {
+fn axis_label(label: &str, line: &str) -> String {
     let pad = " ".repeat((MARGIN - 2).saturating_sub(width(label)));
     format!("{pad}{} {}", paint(DIM, label), paint(FRAME, line))
 }
 
-fn bars(told: &Told<'_>, wide: usize) -> Vec<Bar> {
+fn build_bars(told: &CompactionResult<'_>, wide: usize) -> Vec<TokenBar> {
     let messages = &told.compacted.account.messages;
-    let mut bars = vec![Bar::default(); wide];
+    let mut bars = vec![TokenBar::default(); wide];
     for (at, (tokens, became)) in messages.iter().enumerate() {
-        let left = told.left.get(at).copied().unwrap_or(0);
+        let left = told.tokens_left.get(at).copied().unwrap_or(0);
         let Some(bar) = bars.get_mut(column(at, messages.len(), wide)) else { break };
         bar.tokens += tokens;
         bar.left += left;
         let went = tokens.saturating_sub(left);
         match became {
-            Became::Kept | Became::Changed => bar.shrunk += went,
-            Became::Condensed => bar.condensed += went,
-            Became::Gone => bar.gone += went,
+            MessageOutcome::Unchanged | MessageOutcome::Changed => bar.shrunk += went,
+            MessageOutcome::Summarized => bar.condensed += went,
+            MessageOutcome::Removed => bar.gone += went,
         }
     }
     bars
 }
 
 /// One row, from the left to the right.
-fn line(bars: &[Bar], row: usize, most: u64) -> String {
+fn draw_row(bars: &[TokenBar], row: usize, most: u64) -> String {
     let bottom = row as u64 * STEPS;
     let scale = |tokens: u64| (tokens * ROWS as u64 * STEPS).div_ceil(most.max(1));
     let mut cells: Vec<(Style, char)> = Vec::with_capacity(bars.len());
@@ -121,7 +122,7 @@ fn line(bars: &[Bar], row: usize, most: u64) -> String {
     text
 }
 
-impl Bar {
+impl TokenBar {
     /// What most of the missing tokens became.
     fn shade(self) -> (Style, char) {
         if self.gone >= self.condensed && self.gone >= self.shrunk {
@@ -135,12 +136,12 @@ impl Bar {
 }
 
 /// Where the cut is: the first message that is there again, or the first that changed.
-fn cut(told: &Told<'_>) -> Option<(usize, &'static str)> {
+fn find_cut(told: &CompactionResult<'_>) -> Option<(usize, &'static str)> {
     let account = &told.compacted.account;
-    let gone = account.stages.iter().flat_map(|stage| &stage.gone);
-    let cut = gone.filter(|gone| match gone.why {
-        Why::Oldest | Why::Condensed => true,
-        Why::Unimportant(_) => false,
+    let gone = account.stages.iter().flat_map(|stage| &stage.removed);
+    let cut = gone.filter(|gone| match gone.reason {
+        DropReason::Oldest | DropReason::Condensed => true,
+        DropReason::Unimportant(_) => false,
     });
     let cut = cut.map(|gone| gone.messages.end).max().filter(|end| *end < account.messages.len());
     let changed = || account.prefix.map(|prefix| (prefix.message, "first message that changed"));
@@ -148,7 +149,7 @@ fn cut(told: &Told<'_>) -> Option<(usize, &'static str)> {
 }
 
 /// Indices below the axis: the first, the cut, the last.
-fn numbers(messages: usize, wide: usize, cut: Option<(usize, usize)>) -> String {
+fn axis_numbers(messages: usize, wide: usize, cut: Option<(usize, usize)>) -> String {
     let mut row = vec![' '; wide.max(1)];
     let mut put = |column: usize, number: usize| {
         let digits: Vec<char> = number.to_string().chars().collect();
@@ -173,9 +174,9 @@ fn numbers(messages: usize, wide: usize, cut: Option<(usize, usize)>) -> String 
     format!("{}{}\n", " ".repeat(MARGIN), paint(DIM, row.trim_end()))
 }
 
-fn legend(bars: &[Bar], messages: usize, cut: Option<(usize, &str)>) -> String {
+fn legend(bars: &[TokenBar], messages: usize, cut: Option<(usize, &str)>) -> String {
     let mut words = vec![format!("{} left", paint(ADDED, '█'))];
-    let any = |went: fn(&Bar) -> u64| bars.iter().any(|bar| went(bar) > 0);
+    let any = |went: fn(&TokenBar) -> u64| bars.iter().any(|bar| went(bar) > 0);
     if any(|bar| bar.shrunk) {
         words.push(format!("{} out of answers", paint(WARNING, '▒')));
     }

@@ -6,75 +6,86 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_dialect::compact::{Digest, Summarizer, SummaryRequest};
+use foxwedge_dialect::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
 
-use super::leash::{Failed, run};
+use super::command_guard::{CommandFailure, run_command};
 use crate::{
     cli::CompactArgs,
-    say::{self, clean, count, cut},
+    cli_output::{self, clean, cut, pluralize},
 };
 
 /// Seconds until a command is stopped.
-const PATIENCE: u64 = 120;
+const DEFAULT_TIMEOUT_SECONDS: u64 = 120;
 /// Bytes of a summary: more is none.
-const MOST: usize = 1_000_000;
+const MAX_SUMMARY_BYTES: usize = 1_000_000;
 
 /// The summarizer that was asked for.
-pub(crate) fn summarizer(args: &CompactArgs) -> Box<dyn Summarizer> {
+pub(crate) fn create_summarizer(args: &CompactArgs) -> Box<dyn HistorySummarizer> {
     match &args.summarizer {
-        None => Box::new(Digest),
-        Some(command) => Box::new(Command {
+        None => Box::new(DigestSummarizer),
+        Some(command) => Box::new(SummarizerCommand {
             command: command.clone(),
             name: clean(&cut(command.trim(), 60)),
-            patience: Duration::from_secs(args.summarizer_timeout.unwrap_or(PATIENCE)),
+            timeout: Duration::from_secs(
+                args.summarizer_timeout.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+            ),
             quiet: args.quiet,
         }),
     }
 }
 
 /// A command of the shell: a prompt in, a summary out.
-struct Command {
+struct SummarizerCommand {
     command: String,
     name: String,
-    patience: Duration,
+    timeout: Duration,
     quiet: bool,
 }
 
-impl Summarizer for Command {
+impl HistorySummarizer for SummarizerCommand {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, String> {
         if io::stderr().is_terminal() && !self.quiet {
-            let messages = count(request.history.messages.len(), "message");
-            say::note(&format!("`{}` is asked for a summary of {messages}", self.name));
+            let messages = pluralize(request.history.messages.len(), "message");
+            cli_output::print_note(&format!(
+                "`{}` is asked for a summary of {messages}",
+                self.name
+            ));
         }
-        let told = run(&self.command, request.prompt(), self.patience, MOST);
-        let bytes = told.map_err(|failed| self.sentence(&failed))?;
+        let told = run_command(&self.command, request.prompt(), self.timeout, MAX_SUMMARY_BYTES);
+        let bytes = told.map_err(|failed| self.describe_failure(&failed))?;
         String::from_utf8(bytes).map_err(|_| "what it printed is no text in UTF-8".to_owned())
     }
 }
 
-impl Command {
-    fn sentence(&self, failed: &Failed) -> String {
+impl SummarizerCommand {
+    fn describe_failure(&self, failed: &CommandFailure) -> String {
         match failed {
-            Failed::Start(error) => format!("`sh` could not run it: {error}"),
-            Failed::Slow => {
-                let seconds = usize::try_from(self.patience.as_secs()).unwrap_or(usize::MAX);
-                format!("it had not ended after {}, and was stopped", count(seconds, "second"))
+            CommandFailure::Start(error) => format!("`sh` could not run it: {error}"),
+            CommandFailure::TimedOut => {
+                let seconds = usize::try_from(self.timeout.as_secs()).unwrap_or(usize::MAX);
+                format!("it had not ended after {}, and was stopped", pluralize(seconds, "second"))
             }
-            Failed::Long => format!("it printed more than {MOST} bytes, and was stopped"),
-            Failed::Ended(status, said) => {
+            CommandFailure::OutputTooLong => {
+                format!("it printed more than {MAX_SUMMARY_BYTES} bytes, and was stopped")
+            }
+            CommandFailure::Exited(status, said) => {
                 let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
                 let said = last.map(|line| format!(": {}", cut(&clean(line), 200)));
-                format!("it ended with {}{}", ending(*status), said.unwrap_or_default())
+                format!(
+                    "it ended with {}{}",
+                    describe_exit_status(*status),
+                    said.unwrap_or_default()
+                )
             }
         }
     }
 }
 
-fn ending(status: ExitStatus) -> String {
+fn describe_exit_status(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exit code {code}"),
         None => status.to_string(),

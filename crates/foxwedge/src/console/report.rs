@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 
 use foxwedge_core::rules;
 
-use super::{Place, plan::Planned, rows::word};
+use super::{ConsoleSessionFile, plan_preview::ConsoleRepairPlan, repair_rows::strategy_word};
 use crate::{
-    report::cell,
-    say::{clean, count},
+    cli_output::{clean, pluralize},
+    report::escape_cell,
 };
 
 /// Edits that are listed: a comment has a limited size.
-const MOST: usize = 200;
+const MAX_LISTED_EDITS: usize = 200;
 
 /// The whole report.
-pub(super) fn markdown(place: &Place, planned: &Planned) -> String {
+pub(super) fn markdown(place: &ConsoleSessionFile, planned: &ConsoleRepairPlan) -> String {
     let (before, after) = (&planned.before, &planned.after);
     let mut text =
         format!("### Repair of {} `{}`\n\n", place.entry.product, clean(&place.entry.id));
@@ -25,38 +25,39 @@ pub(super) fn markdown(place: &Place, planned: &Planned) -> String {
         "{} before, {} after. {} become {}; {} bytes become {}.\n",
         before.health.name(),
         after.health.name(),
-        count(before.view.len(), "message"),
+        pluralize(before.view.len(), "message"),
         after.view.len(),
         before.bytes,
         after.bytes,
     );
-    if planned.name.is_none() {
+    if planned.id.is_none() {
         text.push_str("Nothing would change.\n");
         return text;
     }
     if !before.findings.is_empty() {
         text.push_str("| Rule | What | Before | After |\n|---|---|---|---|\n");
         for (label, number) in &before.findings {
-            let summary = rules::find(label).map_or("", |rule| rule.summary);
+            let summary = rules::find_rule(label).map_or("", |rule| rule.summary);
             let left = after.findings.get(label).copied().unwrap_or(0);
-            let _ = writeln!(text, "| {label} | {} | {number} | {left} |", cell(summary));
+            let _ = writeln!(text, "| {label} | {} | {number} | {left} |", escape_cell(summary));
         }
         text.push('\n');
     }
     text.push_str("| Message | Done | Rule | Note |\n|---|---|---|---|\n");
-    for edit in planned.edits.iter().take(MOST) {
+    for edit in planned.edits.iter().take(MAX_LISTED_EDITS) {
         let rule = rules::ALL.iter().find(|rule| rule.code == edit.code);
         let _ = writeln!(
             text,
             "| {} | {} | FW{} {} | {} |",
             edit.message,
-            word(edit.strategy),
+            strategy_word(edit.strategy),
             edit.code,
             rule.map_or("", |rule| rule.name),
-            cell(&edit.note),
+            escape_cell(&edit.note),
         );
     }
-    let more = planned.edits.len().saturating_sub(planned.edits.iter().take(MOST).count());
+    let more =
+        planned.edits.len().saturating_sub(planned.edits.iter().take(MAX_LISTED_EDITS).count());
     if more > 0 {
         let _ = writeln!(text, "| … and {more} more | | | |");
     }

@@ -1,56 +1,56 @@
 //! What flows in: something to send, something that was answered, or an answer on its way; and in
 //! whose format. Pure, and able to say so from the first bytes of a stream.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-use super::fields::Fields;
+use super::partial_object::PartialObject;
 
 /// What an input is, as far as its bytes tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Look {
+pub(super) enum DetectedInput {
     /// More bytes are needed.
-    More,
+    NeedMoreBytes,
     /// An answer that comes in pieces, in one of these formats; nobody knows in which if there is
     /// none.
-    Stream(&'static [Wire]),
+    Stream(&'static [Format]),
     /// An answer in one piece, in one of these formats.
-    Response(&'static [Wire]),
+    Response(&'static [Format]),
     /// Anything else: a conversation, if it is one of ours.
     Request,
 }
 
 /// Bytes after which nobody waits for more.
-const ENOUGH: usize = 1 << 20;
+const MAX_DETECTION_BYTES: usize = 1 << 20;
 
 /// Looks at the beginning of an input, or at all of it.
-pub(super) fn look(bytes: &[u8], ended: bool) -> Look {
-    let ended = ended || bytes.len() >= ENOUGH;
-    let text = readable(bytes).trim_start_matches('\u{feff}').trim_ascii_start();
+pub(super) fn detect_input(bytes: &[u8], ended: bool) -> DetectedInput {
+    let ended = ended || bytes.len() >= MAX_DETECTION_BYTES;
+    let text = valid_text_prefix(bytes).trim_start_matches('\u{feff}').trim_ascii_start();
     let seen = match text.as_bytes().first() {
         // The length of a binary message: four bytes, and none is as long as sixteen megabytes.
-        Some(0) => Some(Look::Stream(BEDROCK)),
-        Some(b'{') => object(text, ended),
-        Some(b'[') => list(text),
-        Some(_) => lines(text, ended),
+        Some(0) => Some(DetectedInput::Stream(BEDROCK)),
+        Some(b'{') => detect_object(text, ended),
+        Some(b'[') => detect_list(text),
+        Some(_) => detect_lines(text, ended),
         None => None,
     };
     match seen {
         Some(seen) => seen,
-        None if ended => Look::Request,
-        None => Look::More,
+        None if ended => DetectedInput::Request,
+        None => DetectedInput::NeedMoreBytes,
     }
 }
 
-const CHAT: &[Wire] = &[Wire::OpenaiChat];
-const RESPONSES: &[Wire] = &[Wire::OpenaiResponses];
-const ANTHROPIC: &[Wire] = &[Wire::Anthropic];
-const GEMINI: &[Wire] = &[Wire::Gemini];
-const BEDROCK: &[Wire] = &[Wire::Bedrock];
+const CHAT: &[Format] = &[Format::OpenaiChat];
+const RESPONSES: &[Format] = &[Format::OpenaiResponses];
+const ANTHROPIC: &[Format] = &[Format::Anthropic];
+const GEMINI: &[Format] = &[Format::Gemini];
+const BEDROCK: &[Format] = &[Format::Bedrock];
 /// They spell their failures alike.
-const OPENAI: &[Wire] = &[Wire::OpenaiChat, Wire::OpenaiResponses];
+const OPENAI: &[Format] = &[Format::OpenaiChat, Format::OpenaiResponses];
 
 /// As much of the bytes as is text.
-fn readable(bytes: &[u8]) -> &str {
+fn valid_text_prefix(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -61,33 +61,37 @@ fn readable(bytes: &[u8]) -> &str {
 }
 
 /// An object, and maybe others behind it.
-fn object(text: &str, ended: bool) -> Option<Look> {
-    let fields = Fields::of(text)?;
-    match shape(&fields)? {
-        Shape::Event(wire) => Some(Look::Stream(wire)),
+fn detect_object(text: &str, ended: bool) -> Option<DetectedInput> {
+    let fields = PartialObject::of(text)?;
+    match object_shape(&fields)? {
+        ObjectShape::Event(wire) => Some(DetectedInput::Stream(wire)),
         // Each of its pieces looks like the whole: one alone is a response, several are a stream.
-        Shape::Reply(GEMINI) => match fields.rest.map(str::trim_ascii_start) {
-            Some(rest) if rest.starts_with('{') => Some(Look::Stream(GEMINI)),
-            _ if ended => Some(Look::Response(GEMINI)),
+        ObjectShape::Reply(GEMINI) => match fields.rest.map(str::trim_ascii_start) {
+            Some(rest) if rest.starts_with('{') => Some(DetectedInput::Stream(GEMINI)),
+            _ if ended => Some(DetectedInput::Response(GEMINI)),
             _ => None,
         },
-        Shape::Reply(wire) | Shape::Failure(wire) => Some(Look::Response(wire)),
+        ObjectShape::Reply(wire) | ObjectShape::Failure(wire) => {
+            Some(DetectedInput::Response(wire))
+        }
     }
 }
 
 /// A list: of messages, or of the pieces of an answer.
-fn list(text: &str) -> Option<Look> {
-    let first = Fields::of_first(text)?;
-    match shape(&first) {
-        Some(Shape::Event(wire) | Shape::Reply(wire)) => Some(Look::Stream(wire)),
-        Some(Shape::Failure(GEMINI)) => Some(Look::Stream(GEMINI)),
-        Some(Shape::Failure(_)) => Some(Look::Request),
-        None => first.rest.map(|_| Look::Request),
+fn detect_list(text: &str) -> Option<DetectedInput> {
+    let first = PartialObject::of_first(text)?;
+    match object_shape(&first) {
+        Some(ObjectShape::Event(wire) | ObjectShape::Reply(wire)) => {
+            Some(DetectedInput::Stream(wire))
+        }
+        Some(ObjectShape::Failure(GEMINI)) => Some(DetectedInput::Stream(GEMINI)),
+        Some(ObjectShape::Failure(_)) => Some(DetectedInput::Request),
+        None => first.rest.map(|_| DetectedInput::Request),
     }
 }
 
 /// The lines of an event stream.
-fn lines(text: &str, ended: bool) -> Option<Look> {
+fn detect_lines(text: &str, ended: bool) -> Option<DetectedInput> {
     let mut is_stream = false;
     for line in text.split_inclusive('\n') {
         let whole = line.ends_with('\n');
@@ -98,27 +102,29 @@ fn lines(text: &str, ended: bool) -> Option<Look> {
             // Comments come first where a server keeps the line open.
             "" | "id" | "retry" => {}
             "event" if whole => {
-                if let Some(wire) = event(value) {
-                    return Some(Look::Stream(wire));
+                if let Some(wire) = event_formats(value) {
+                    return Some(DetectedInput::Stream(wire));
                 }
             }
-            "data" if value == "[DONE]" => return Some(Look::Stream(CHAT)),
+            "data" if value == "[DONE]" => return Some(DetectedInput::Stream(CHAT)),
             "data" => {
-                if let Some(wire) = Fields::of(value).and_then(|fields| data(&fields)) {
-                    return Some(Look::Stream(wire));
+                if let Some(wire) =
+                    PartialObject::of(value).and_then(|fields| event_data_formats(&fields))
+                {
+                    return Some(DetectedInput::Stream(wire));
                 }
             }
             _ if !whole && !ended => {}
-            _ if !is_stream => return Some(Look::Request),
+            _ if !is_stream => return Some(DetectedInput::Request),
             _ => {}
         }
         is_stream |= matches!(name, "" | "id" | "retry" | "event" | "data");
     }
-    (ended && is_stream).then_some(Look::Stream(&[]))
+    (ended && is_stream).then_some(DetectedInput::Stream(&[]))
 }
 
 /// Whose event has this name.
-fn event(name: &str) -> Option<&'static [Wire]> {
+fn event_formats(name: &str) -> Option<&'static [Format]> {
     match name {
         "message_start"
         | "content_block_start"
@@ -133,52 +139,54 @@ fn event(name: &str) -> Option<&'static [Wire]> {
 }
 
 /// Whose event has this data.
-fn data(fields: &Fields<'_>) -> Option<&'static [Wire]> {
-    match shape(fields)? {
-        Shape::Event(wire) | Shape::Reply(wire) => Some(wire),
+fn event_data_formats(fields: &PartialObject<'_>) -> Option<&'static [Format]> {
+    match object_shape(fields)? {
+        ObjectShape::Event(wire) | ObjectShape::Reply(wire) => Some(wire),
         // Responses has an event of its own for that.
-        Shape::Failure(OPENAI) => Some(CHAT),
-        Shape::Failure(wire) => Some(wire),
+        ObjectShape::Failure(OPENAI) => Some(CHAT),
+        ObjectShape::Failure(wire) => Some(wire),
     }
 }
 
 /// What an object is.
-enum Shape {
+enum ObjectShape {
     /// One event of a stream.
-    Event(&'static [Wire]),
+    Event(&'static [Format]),
     /// A whole answer.
-    Reply(&'static [Wire]),
+    Reply(&'static [Format]),
     /// No answer.
-    Failure(&'static [Wire]),
+    Failure(&'static [Format]),
 }
 
-fn shape(fields: &Fields<'_>) -> Option<Shape> {
+fn object_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
     if ["messages", "contents", "input"].iter().any(|key| fields.has(key)) {
         return None;
     }
-    let kind = fields.says("type").unwrap_or_default();
-    match (kind, fields.says("object").unwrap_or_default()) {
-        (_, "chat.completion.chunk") => return Some(Shape::Event(CHAT)),
-        (_, "chat.completion") => return Some(Shape::Reply(CHAT)),
-        (_, "response") => return Some(Shape::Reply(RESPONSES)),
-        ("error", _) => return failure(fields),
+    let kind = fields.string_value("type").unwrap_or_default();
+    match (kind, fields.string_value("object").unwrap_or_default()) {
+        (_, "chat.completion.chunk") => return Some(ObjectShape::Event(CHAT)),
+        (_, "chat.completion") => return Some(ObjectShape::Reply(CHAT)),
+        (_, "response") => return Some(ObjectShape::Reply(RESPONSES)),
+        ("error", _) => return failure_shape(fields),
         ("message", _) if fields.has("content") && fields.has("stop_reason") => {
-            return Some(Shape::Reply(ANTHROPIC));
+            return Some(ObjectShape::Reply(ANTHROPIC));
         }
         (kind, _) => {
-            if let Some(wire) = event(kind) {
-                return Some(Shape::Event(wire));
+            if let Some(wire) = event_formats(kind) {
+                return Some(ObjectShape::Event(wire));
             }
         }
     }
     if let Some(choices) = fields.get("choices") {
-        return choice(choices);
+        return choice_shape(choices);
     }
     if ["candidates", "promptFeedback", "usageMetadata"].iter().any(|key| fields.has(key)) {
-        return Some(Shape::Reply(GEMINI));
+        return Some(ObjectShape::Reply(GEMINI));
     }
-    if fields.has("stopReason") && fields.object("output").is_some_and(|out| out.has("message")) {
-        return Some(Shape::Reply(BEDROCK));
+    if fields.has("stopReason")
+        && fields.object_value("output").is_some_and(|out| out.has("message"))
+    {
+        return Some(ObjectShape::Reply(BEDROCK));
     }
     const EVENTS: [&str; 5] = [
         "messageStart",
@@ -188,41 +196,41 @@ fn shape(fields: &Fields<'_>) -> Option<Shape> {
         "messageStop",
     ];
     if EVENTS.iter().any(|key| fields.has(key)) {
-        return Some(Shape::Event(BEDROCK));
+        return Some(ObjectShape::Event(BEDROCK));
     }
-    failure(fields)
+    failure_shape(fields)
 }
 
 /// An answer of Chat whose server does not say what it is.
-fn choice(choices: &str) -> Option<Shape> {
-    match Fields::of_first(choices) {
-        Some(first) if first.has("delta") => Some(Shape::Event(CHAT)),
-        Some(first) if first.has("message") => Some(Shape::Reply(CHAT)),
+fn choice_shape(choices: &str) -> Option<ObjectShape> {
+    match PartialObject::of_first(choices) {
+        Some(first) if first.has("delta") => Some(ObjectShape::Event(CHAT)),
+        Some(first) if first.has("message") => Some(ObjectShape::Reply(CHAT)),
         Some(_) => None,
-        None => choices.ends_with(']').then_some(Shape::Event(CHAT)),
+        None => choices.ends_with(']').then_some(ObjectShape::Event(CHAT)),
     }
 }
 
 /// Something that a provider says instead of an answer.
-fn failure(fields: &Fields<'_>) -> Option<Shape> {
-    let typed = fields.says("type") == Some("error");
-    if let Some(error) = fields.object("error") {
+fn failure_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
+    let typed = fields.string_value("type") == Some("error");
+    if let Some(error) = fields.object_value("error") {
         return match error.rest {
-            _ if typed => Some(Shape::Failure(ANTHROPIC)),
-            _ if error.says("status").is_some() && error.has("code") => {
-                Some(Shape::Failure(GEMINI))
+            _ if typed => Some(ObjectShape::Failure(ANTHROPIC)),
+            _ if error.string_value("status").is_some() && error.has("code") => {
+                Some(ObjectShape::Failure(GEMINI))
             }
-            Some(_) if error.has("message") => Some(Shape::Failure(OPENAI)),
+            Some(_) if error.has("message") => Some(ObjectShape::Failure(OPENAI)),
             _ => None,
         };
     }
     if typed {
-        return fields.has("message").then_some(Shape::Event(RESPONSES));
+        return fields.has("message").then_some(ObjectShape::Event(RESPONSES));
     }
     const BARE: [&str; 5] = ["message", "Message", "__type", "originalStatusCode", "resourceName"];
     let said = fields.has("message") || fields.has("Message");
     let bare = fields.rest.is_some() && fields.keys().all(|key| BARE.contains(&key));
-    (said && bare).then_some(Shape::Failure(BEDROCK))
+    (said && bare).then_some(ObjectShape::Failure(BEDROCK))
 }
 
 #[cfg(test)]

@@ -1,53 +1,78 @@
 //! The report for people: what was repaired, what is missing, what is called otherwise.
 
-use foxwedge_core::{Edit, Wire};
-use foxwedge_dialect::canon::Renamed;
+use foxwedge_core::{Edit, Format};
+use foxwedge_dialect::model::IdentifierReplacement;
 
-use super::told::{Ending, Missing, Told};
+use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
 use crate::{
-    cli::Kind,
-    outcome::{Found, place},
-    say::{BOLD, DIM, GOOD, WARNING, clean, count, cut, paint, width},
+    cli::ConversionKind,
+    cli_output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
+    outcome::{LocatedFinding, message_path},
     screen::pad,
 };
 
 /// Lines under one heading.
 const LINES: usize = 12;
 /// Messages that are named in one line.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 /// Characters of a sentence, and of an id or a name.
 const SENTENCE: usize = 200;
 const NAME: usize = 48;
 
 /// Everything there is to say.
-pub(crate) fn draw(told: &Told) -> String {
+pub(crate) fn render_report(told: &ConversionReport) -> String {
     let mut text = String::new();
-    section(&mut text, "repaired before", edits(&told.before, told.wire), told.before.len());
-    let (lines, more) = losses(&told.losses);
-    listed(&mut text, "left out", lines, more);
+    push_section(
+        &mut text,
+        "repaired before",
+        edit_lines(&told.repairs_before, told.wire),
+        told.repairs_before.len(),
+    );
+    let (lines, more) = loss_lines(&told.losses);
+    push_list(&mut text, "left out", lines, more);
     let heading = format!("repaired for {}", told.profile.name());
-    section(&mut text, &heading, edits(&told.behind, told.to), told.behind.len());
-    section(&mut text, "ids replaced", pairs(&told.renamed), told.renamed.len());
-    section(&mut text, "tools renamed", pairs(&told.names), told.names.len());
+    push_section(
+        &mut text,
+        &heading,
+        edit_lines(&told.repairs_after, told.to),
+        told.repairs_after.len(),
+    );
+    push_section(
+        &mut text,
+        "ids replaced",
+        rename_lines(&told.renamed_ids),
+        told.renamed_ids.len(),
+    );
+    push_section(
+        &mut text,
+        "tools renamed",
+        rename_lines(&told.renamed_tools),
+        told.renamed_tools.len(),
+    );
     let left = &told.remaining.findings;
     let all = told.remaining.counts.total();
-    section(&mut text, "still there", left.iter().take(LINES).map(finding).collect(), all);
-    text.push_str(&summary(told));
+    push_section(
+        &mut text,
+        "still there",
+        left.iter().take(LINES).map(finding_line).collect(),
+        all,
+    );
+    text.push_str(&summary_line(told));
     text
 }
 
 /// The last line.
-fn summary(told: &Told) -> String {
+fn summary_line(told: &ConversionReport) -> String {
     let what = match told.kind {
-        Kind::Request => count(told.messages, "message"),
-        Kind::Response | Kind::Stream => format!("1 {}", told.kind.name()),
+        ConversionKind::Request => pluralize(told.messages, "message"),
+        ConversionKind::Response | ConversionKind::Stream => format!("1 {}", told.kind.name()),
     };
     let became = match (told.kind, told.ending) {
-        (Kind::Request, _) => Some(standing(told)),
-        (_, Ending::Failed) => Some(paint(WARNING, "the provider failed")),
-        (_, Ending::Cut) => Some(paint(WARNING, "cut off")),
-        (Kind::Stream, Ending::Whole) => Some(paint(GOOD, "complete")),
-        (Kind::Response, Ending::Whole) => None,
+        (ConversionKind::Request, _) => Some(describe_validity(told)),
+        (_, ConversionEnding::Failed) => Some(paint(WARNING, "the provider failed")),
+        (_, ConversionEnding::Truncated) => Some(paint(WARNING, "cut off")),
+        (ConversionKind::Stream, ConversionEnding::Complete) => Some(paint(GOOD, "complete")),
+        (ConversionKind::Response, ConversionEnding::Complete) => None,
     };
     let became = became.map(|became| format!(", {became}")).unwrap_or_default();
     let lost = match told.losses.len() {
@@ -59,17 +84,17 @@ fn summary(told: &Told) -> String {
 }
 
 /// Whether the target's provider takes it.
-fn standing(told: &Told) -> String {
+fn describe_validity(told: &ConversionReport) -> String {
     let profile = told.profile.name();
     match told.remaining.counts.total() {
         0 => paint(GOOD, format_args!("sound for {profile}")),
-        left => paint(WARNING, format_args!("{} left for {profile}", count(left, "finding"))),
+        left => paint(WARNING, format_args!("{} left for {profile}", pluralize(left, "finding"))),
     }
 }
 
-fn edits(edits: &[Edit], wire: Wire) -> Vec<String> {
+fn edit_lines(edits: &[Edit], wire: Format) -> Vec<String> {
     let edits = edits.iter().take(LINES);
-    let places: Vec<String> = edits.clone().map(|edit| place(wire, edit.message)).collect();
+    let places: Vec<String> = edits.clone().map(|edit| message_path(wire, edit.message)).collect();
     let widest = places.iter().map(|place| width(place)).max().unwrap_or(0);
     let line = |(edit, place): (&Edit, String)| {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
@@ -80,8 +105,8 @@ fn edits(edits: &[Edit], wire: Wire) -> Vec<String> {
 }
 
 /// What something was called, and what it is called now.
-fn pairs(renamed: &[Renamed]) -> Vec<String> {
-    let old = |renamed: &Renamed| match renamed.old.as_str() {
+fn rename_lines(renamed: &[IdentifierReplacement]) -> Vec<String> {
+    let old = |renamed: &IdentifierReplacement| match renamed.old.as_str() {
         "" => "(none)".to_owned(),
         name => cut(&clean(name), NAME),
     };
@@ -91,7 +116,7 @@ fn pairs(renamed: &[Renamed]) -> Vec<String> {
     renamed.map(line).collect()
 }
 
-fn finding(found: &Found) -> String {
+fn finding_line(found: &LocatedFinding) -> String {
     let code = paint(WARNING, found.finding.rule.label());
     let message = clean(&cut(&found.finding.message, SENTENCE));
     format!("{code} {}: {message}", found.message())
@@ -99,11 +124,11 @@ fn finding(found: &Found) -> String {
 
 /// Losses of the same kind and the same words are one line: how often, what, and where. The number
 /// behind the lines is how many losses they do not tell.
-fn losses(losses: &[Missing]) -> (Vec<String>, usize) {
-    let mut groups: Vec<Vec<&Missing>> = Vec::new();
+fn loss_lines(losses: &[ReportedLoss]) -> (Vec<String>, usize) {
+    let mut groups: Vec<Vec<&ReportedLoss>> = Vec::new();
     for missing in losses {
-        let alike = |group: &&mut Vec<&Missing>| {
-            group.first().is_some_and(|one| one.what == missing.what && one.note == missing.note)
+        let alike = |group: &&mut Vec<&ReportedLoss>| {
+            group.first().is_some_and(|one| one.kind == missing.kind && one.note == missing.note)
         };
         match groups.iter_mut().take(LINES).find(alike) {
             Some(group) => group.push(missing),
@@ -113,14 +138,14 @@ fn losses(losses: &[Missing]) -> (Vec<String>, usize) {
     let shown = groups.iter().take(LINES);
     let most = shown.clone().map(Vec::len).max().unwrap_or(0);
     let digits = most.to_string().len();
-    let line = |group: &Vec<&Missing>| {
+    let line = |group: &Vec<&ReportedLoss>| {
         let times = match group.len() {
             _ if most < 2 => String::new(),
             1 => " ".repeat(digits + 3),
             many => format!("{many:>digits$} × "),
         };
         let note = group.first().map_or("", |one| one.note.as_str());
-        let place = paint(DIM, places(group));
+        let place = paint(DIM, format_places(group));
         format!("{}{} {place}", paint(BOLD, times), clean(&cut(note, SENTENCE)))
     };
     let told: usize = shown.clone().map(Vec::len).sum();
@@ -128,7 +153,7 @@ fn losses(losses: &[Missing]) -> (Vec<String>, usize) {
 }
 
 /// Where a group of losses was.
-fn places(group: &[&Missing]) -> String {
+fn format_places(group: &[&ReportedLoss]) -> String {
     let mut messages: Vec<usize> = group.iter().filter_map(|one| one.place.message()).collect();
     messages.dedup();
     match messages.as_slice() {
@@ -136,9 +161,9 @@ fn places(group: &[&Missing]) -> String {
         [only] => format!("(message {only})"),
         several => {
             let mut names: Vec<String> =
-                several.iter().take(NAMED).map(ToString::to_string).collect();
-            if several.len() > NAMED {
-                names.push(format!("and {} more", several.len() - NAMED));
+                several.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+            if several.len() > MAX_NAMED {
+                names.push(format!("and {} more", several.len() - MAX_NAMED));
             }
             format!("(messages {})", names.join(", "))
         }
@@ -146,12 +171,12 @@ fn places(group: &[&Missing]) -> String {
 }
 
 /// A heading and its lines; `all` of them would be so many.
-fn section(text: &mut String, heading: &str, lines: Vec<String>, all: usize) {
+fn push_section(text: &mut String, heading: &str, lines: Vec<String>, all: usize) {
     let more = all - lines.len();
-    listed(text, heading, lines, more);
+    push_list(text, heading, lines, more);
 }
 
-fn listed(text: &mut String, heading: &str, lines: Vec<String>, more: usize) {
+fn push_list(text: &mut String, heading: &str, lines: Vec<String>, more: usize) {
     if lines.is_empty() {
         return;
     }

@@ -7,79 +7,93 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
 use crate::{
-    disk::Identity,
-    say::{Trouble, clean},
+    cli_output::{CliError, clean},
+    disk::FileIdentity,
     size_limit,
-    source::Manner,
-    target::{self, One, STDIN},
+    source::InputHint,
+    target::{self, STDIN, SingleTarget},
 };
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 16;
 
 /// An input that was opened, and what was read of it.
-pub(crate) struct Input {
+pub(crate) struct ConversionInput {
     /// As it is shown.
-    pub(crate) shown: String,
-    pub(crate) manner: Manner,
+    pub(crate) display_name: String,
+    pub(crate) hint: InputHint,
     /// The agent in whose folders it lies.
-    pub(crate) agent: Option<Agent>,
+    pub(crate) agent: Option<SessionAgent>,
     path: Option<PathBuf>,
     reader: Box<dyn Read>,
     /// Everything that was read so far.
-    pub(super) head: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
     /// There is no more.
-    pub(super) ended: bool,
+    pub(super) is_at_end: bool,
 }
 
-impl Input {
+impl ConversionInput {
     /// Opens what was named; stdin, if nothing was.
-    pub(crate) fn open(target: Option<&Path>) -> anyhow::Result<Input> {
+    pub(crate) fn open(target: Option<&Path>) -> anyhow::Result<ConversionInput> {
         if target.is_none() && io::stdin().is_terminal() {
-            bail!(Trouble::new("a conversion needs the name of what is converted").help(
+            bail!(CliError::new("a conversion needs the name of what is converted").help(
                 "name a file or a session: `foxwedge convert --to anthropic request.json`, or pipe \
                  one in: `… | foxwedge convert --to anthropic -`"
             ));
         }
-        let (path, agent) = match target.map(|path| target::one(Some(path), &[])).transpose()? {
-            None | Some(One::Stdin) => {
-                let manner = Manner { lines: false, walked: false };
-                let reader = Box::new(io::stdin().lock());
-                return Ok(Input::new(STDIN.to_owned(), manner, None, reader));
-            }
-            Some(One::File(path)) => (path, None),
-            Some(One::Session(entry)) => (entry.path, Some(entry.agent)),
-        };
+        let (path, agent) =
+            match target.map(|path| target::resolve_single(Some(path), &[])).transpose()? {
+                None | Some(SingleTarget::Stdin) => {
+                    let manner = InputHint { is_json_lines: false, from_folder: false };
+                    let reader = Box::new(io::stdin().lock());
+                    return Ok(ConversionInput::new(STDIN.to_owned(), manner, None, reader));
+                }
+                Some(SingleTarget::File(path)) => (path, None),
+                Some(SingleTarget::Session(entry)) => (entry.path, Some(entry.agent)),
+            };
         let shown = path.to_string_lossy().into_owned();
         let unread = || format!("{}: cannot be read", clean(&shown));
         let metadata = fs::metadata(&path).with_context(unread)?;
         size_limit::check_kind(&path, &metadata)
-            .map_err(|error| size_limit::named(&path, error))?;
+            .map_err(|error| size_limit::with_path(&path, error))?;
         let file =
             File::open(&path).with_context(|| format!("{}: cannot be read", clean(&shown)))?;
-        let manner = Manner::of_file(&path, false);
-        let input = Input::new(shown, manner, Some(path), Box::new(file));
-        Ok(Input { agent, ..input })
+        let manner = InputHint::of_file(&path, false);
+        let input = ConversionInput::new(shown, manner, Some(path), Box::new(file));
+        Ok(ConversionInput { agent, ..input })
     }
 
-    fn new(shown: String, manner: Manner, path: Option<PathBuf>, reader: Box<dyn Read>) -> Input {
-        Input { shown, manner, agent: None, path, reader, head: Vec::new(), ended: false }
+    fn new(
+        shown: String,
+        manner: InputHint,
+        path: Option<PathBuf>,
+        reader: Box<dyn Read>,
+    ) -> ConversionInput {
+        ConversionInput {
+            display_name: shown,
+            hint: manner,
+            agent: None,
+            path,
+            reader,
+            buffer: Vec::new(),
+            is_at_end: false,
+        }
     }
 
     /// Refuses to write a result over what is being read.
-    pub(crate) fn check_output(&self, output: &Path) -> Result<(), Trouble> {
+    pub(crate) fn check_output(&self, output: &Path) -> Result<(), CliError> {
         let input = match &self.path {
-            Some(path) => Identity::of(path),
-            None => Identity::of_stdin(),
+            Some(path) => FileIdentity::of(path),
+            None => FileIdentity::of_stdin(),
         };
-        if input.is_none() || Identity::of(output) != input {
+        if input.is_none() || FileIdentity::of(output) != input {
             return Ok(());
         }
         let shown = clean(&output.to_string_lossy());
-        Err(Trouble::new(format!("the result would be written over the input `{shown}`"))
+        Err(CliError::new(format!("the result would be written over the input `{shown}`"))
             .help("nothing was written; give -o a name of its own"))
     }
 
@@ -89,42 +103,42 @@ impl Input {
     }
 
     /// Reads another piece.
-    pub(super) fn more(&mut self) -> anyhow::Result<()> {
-        let start = self.head.len();
-        self.head.resize(start + PIECE, 0);
-        let read = read(&mut *self.reader, &mut self.head[start..]);
-        self.head.truncate(start + *read.as_ref().unwrap_or(&0));
-        self.ended = read.with_context(|| self.unreadable())? == 0;
+    pub(super) fn read_more(&mut self) -> anyhow::Result<()> {
+        let start = self.buffer.len();
+        self.buffer.resize(start + PIECE, 0);
+        let read = read_some(&mut *self.reader, &mut self.buffer[start..]);
+        self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
+        self.is_at_end = read.with_context(|| self.unreadable_message())? == 0;
         Ok(())
     }
 
     /// Reads to the end.
-    pub(super) fn whole(&mut self) -> anyhow::Result<()> {
+    pub(super) fn read_all(&mut self) -> anyhow::Result<()> {
         let size = self.path.as_ref().and_then(|path| fs::metadata(path).ok());
         self.check_size(size.map_or(0, |metadata| metadata.len()))?;
-        if !self.ended {
-            let room = (size_limit::largest() + 1).saturating_sub(self.head.len() as u64);
-            let read = self.reader.by_ref().take(room).read_to_end(&mut self.head);
-            read.with_context(|| self.unreadable())?;
-            self.ended = true;
+        if !self.is_at_end {
+            let room = (size_limit::max_input_size() + 1).saturating_sub(self.buffer.len() as u64);
+            let read = self.reader.by_ref().take(room).read_to_end(&mut self.buffer);
+            read.with_context(|| self.unreadable_message())?;
+            self.is_at_end = true;
         }
-        self.check_size(self.head.len() as u64)
+        self.check_size(self.buffer.len() as u64)
     }
 
     /// Every piece in its turn, beginning with what was read already.
-    pub(super) fn pieces(
+    pub(super) fn for_each_piece(
         &mut self,
-        mut each: impl FnMut(&[u8]) -> Result<(), super::Broken>,
-    ) -> Result<(), super::Broken> {
-        let mut piece = std::mem::take(&mut self.head);
+        mut each: impl FnMut(&[u8]) -> Result<(), super::StreamConversionError>,
+    ) -> Result<(), super::StreamConversionError> {
+        let mut piece = std::mem::take(&mut self.buffer);
         if !piece.is_empty() {
             each(&piece)?;
         }
         piece.resize(PIECE, 0);
-        while !self.ended {
-            let length = read(&mut *self.reader, &mut piece[..PIECE])?;
-            self.ended = length == 0;
-            if !self.ended {
+        while !self.is_at_end {
+            let length = read_some(&mut *self.reader, &mut piece[..PIECE])?;
+            self.is_at_end = length == 0;
+            if !self.is_at_end {
                 each(&piece[..length])?;
             }
         }
@@ -132,16 +146,17 @@ impl Input {
     }
 
     fn check_size(&self, bytes: u64) -> anyhow::Result<()> {
-        size_limit::check(bytes).map_err(|error| size_limit::named(Path::new(&self.shown), error))
+        size_limit::check(bytes)
+            .map_err(|error| size_limit::with_path(Path::new(&self.display_name), error))
     }
 
-    pub(crate) fn unreadable(&self) -> String {
-        format!("{}: cannot be read", clean(&self.shown))
+    pub(crate) fn unreadable_message(&self) -> String {
+        format!("{}: cannot be read", clean(&self.display_name))
     }
 }
 
 /// Reads what is there, however little.
-fn read(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

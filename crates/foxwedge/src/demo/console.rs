@@ -20,58 +20,58 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{gateway, stories::STORIES};
-use crate::{say, signals::Signals};
+use super::{gateway, histories::DEMO_HISTORIES};
+use crate::{cli_output, signals::ProcessSignals};
 
 /// A session of Claude Code 2.0.77 that lost power while it wrote down an answer: the next prompt
 /// stands behind the torn line, and the agent forgets everything before it.
-const SESSION: &str = include_str!("session.jsonl");
+const DEMO_SESSION: &str = include_str!("session.jsonl");
 /// Its name there.
 const ID: &str = "02875600-5448-4024-b80c-0014fb984e0b";
 /// The token of a gateway that nobody but this program and a browser beside it can reach.
 const TOKEN: &str = "fw_demo_0123456789abcdef0123456789abcdef";
 /// How long a gateway may take to listen.
-const START: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a run may take to end.
-const LAST: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the runs are about: prompts for the built-in model, and whether somebody stops them.
-const RUNS: [(&str, Stopped); 3] = [
+const DEMO_RUNS: [(&str, DemoRunStop); 3] = [
     (
         r#"call list with {"path":"."} and call search with {"pattern":"tide"} and call run with {"command":"sleep 5; echo high water at 6"}"#,
-        Stopped::No,
+        DemoRunStop::No,
     ),
     (
         r#"call read with {"path":"tide.txt"} and call run with {"command":"echo measuring; sleep 60"} and call write with {"path":"low.txt","content":"low water at 12"}"#,
-        Stopped::Yes,
+        DemoRunStop::Yes,
     ),
-    (r#"think, and call read with {"path":"missing.txt"}"#, Stopped::No),
+    (r#"think, and call read with {"path":"missing.txt"}"#, DemoRunStop::No),
 ];
 
 /// Whether a run is stopped in its middle.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stopped {
+enum DemoRunStop {
     Yes,
     No,
 }
 
 /// Shows the console until somebody has seen enough.
-pub(super) fn show() -> anyhow::Result<ExitCode> {
+pub(super) fn show_console() -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let mut signals = Signals::listen()?;
-        let home = Home::new()?;
+        let mut signals = ProcessSignals::listen()?;
+        let home = DemoHome::new()?;
         let port = free_port()?;
         let mut gateway = home.serve(port)?;
         let mut run = None;
         let played = tokio::select! {
-            played = play(&home, port, &mut gateway, &mut run) => played,
+            played = run_demo(&home, port, &mut gateway, &mut run) => played,
             () = signals.next() => Ok(ExitCode::SUCCESS),
         };
         // A run that is stopped ends what its tools started.
         if let Some(mut run) = run {
             interrupt(&run);
-            let _ = timeout(LAST, run.wait()).await;
+            let _ = timeout(STOP_TIMEOUT, run.wait()).await;
             let _ = run.kill().await;
         }
         let _ = gateway.kill().await;
@@ -79,15 +79,15 @@ pub(super) fn show() -> anyhow::Result<ExitCode> {
     })
 }
 
-async fn play(
-    home: &Home,
+async fn run_demo(
+    home: &DemoHome,
     port: u16,
     gateway: &mut Child,
     run: &mut Option<Child>,
 ) -> anyhow::Result<ExitCode> {
-    wait(port, gateway).await?;
-    requests(port).await?;
-    say::talk(&format!(
+    wait_until_listening(port, gateway).await?;
+    send_requests(port).await?;
+    cli_output::write_stderr(&format!(
         "The console is at\n\n  http://127.0.0.1:{port}/#token={TOKEN}\n\n\
          Sessions: one that an agent left broken. Open it, look at the repair, apply it, undo it.\n\
          Requests: histories that a provider refuses, and what was changed on the way.\n\
@@ -95,7 +95,7 @@ async fn play(
          Ctrl-C ends it, and nothing stays.\n"
     ));
     loop {
-        for (prompt, stopped) in RUNS {
+        for (prompt, stopped) in DEMO_RUNS {
             home.run(prompt, stopped, run).await?;
             sleep(Duration::from_secs(2)).await;
         }
@@ -103,26 +103,26 @@ async fn play(
 }
 
 /// A home that goes when it is dropped.
-struct Home(PathBuf);
+struct DemoHome(PathBuf);
 
-impl Drop for Home {
+impl Drop for DemoHome {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-impl Home {
-    fn new() -> anyhow::Result<Home> {
-        let home = Home(env::temp_dir().join(format!("foxwedge-demo-{}", std::process::id())));
+impl DemoHome {
+    fn new() -> anyhow::Result<DemoHome> {
+        let home = DemoHome(env::temp_dir().join(format!("foxwedge-demo-{}", std::process::id())));
         let sessions = home.0.join(".claude/projects/-demo-tide");
         let work = home.work();
         for folder in [&sessions, &work] {
             fs::create_dir_all(folder).context("the demo needs a folder of its own")?;
         }
-        fs::write(sessions.join(format!("{ID}.jsonl")), SESSION)?;
+        fs::write(sessions.join(format!("{ID}.jsonl")), DEMO_SESSION)?;
         fs::write(work.join("tide.txt"), "high water at 6\n")?;
         fs::write(home.0.join("token"), TOKEN)?;
-        private(&home.0.join("token"))?;
+        make_private(&home.0.join("token"))?;
         Ok(home)
     }
 
@@ -159,13 +159,13 @@ impl Home {
     async fn run(
         &self,
         prompt: &str,
-        stopped: Stopped,
+        stopped: DemoRunStop,
         at_work: &mut Option<Child>,
     ) -> anyhow::Result<()> {
         let mut command = self.program(&["chat", "--yes", "--quiet", "-p", prompt])?;
         command.current_dir(self.work());
         let run = at_work.insert(command.spawn().context("a run cannot be started")?);
-        if stopped == Stopped::Yes {
+        if stopped == DemoRunStop::Yes {
             sleep(Duration::from_secs(4)).await;
             interrupt(run);
         }
@@ -176,15 +176,15 @@ impl Home {
 }
 
 /// Sends what is broken through the gateway.
-async fn requests(port: u16) -> anyhow::Result<()> {
-    for story in STORIES.iter().filter(|story| story.profile == Profile::Anthropic) {
-        gateway::ask(port, story.history, Some(TOKEN)).await?;
+async fn send_requests(port: u16) -> anyhow::Result<()> {
+    for story in DEMO_HISTORIES.iter().filter(|story| story.profile == Profile::Anthropic) {
+        gateway::send_request(port, story.history, Some(TOKEN)).await?;
     }
     Ok(())
 }
 
 /// Nobody else may read a token.
-fn private(file: &Path) -> io::Result<()> {
+fn make_private(file: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -212,8 +212,8 @@ fn free_port() -> io::Result<u16> {
 }
 
 /// Waits until somebody listens.
-async fn wait(port: u16, gateway: &mut Child) -> anyhow::Result<()> {
-    let until = Instant::now() + START;
+async fn wait_until_listening(port: u16, gateway: &mut Child) -> anyhow::Result<()> {
+    let until = Instant::now() + START_TIMEOUT;
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err() {
         if let Some(status) = gateway.try_wait()? {
             anyhow::bail!("the gateway of the demo ended with {status}");

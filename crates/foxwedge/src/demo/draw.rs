@@ -3,30 +3,30 @@
 use std::io;
 
 use anstyle::Style;
-use foxwedge_core::{Draft, Kind, Message, Part, Report, Role};
+use foxwedge_core::{Draft, Message, Part, PartKind, Report, Role};
 
-use super::stage::{BAD, CODE, DIM, GOOD, Stage, WIDTH};
+use super::demo_screen::{BAD, CODE, DIM, DemoScreen, GOOD, WIDTH};
 
 /// Columns in front of what a message says.
 const MARGIN: usize = 19;
 
 /// What is worth pointing at in a history.
-pub(super) enum Marks<'m> {
+pub(super) enum HistoryMarks<'m> {
     /// Before the repair: what was found.
     Broken(&'m Report),
     /// After it: what is not as it was.
-    Mended(&'m Mended),
+    Repaired(&'m RepairedMarks),
 }
 
 /// What a repair did to each message of its result, seen from the bytes alone.
-pub(super) struct Mended {
-    changes: Vec<Change>,
+pub(super) struct RepairedMarks {
+    changes: Vec<MessageChange>,
     /// For every part of the result: whether its bytes are new.
     fresh: Vec<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum MessageChange {
     /// The same bytes, in the same order.
     None,
     /// The same bytes, further up.
@@ -37,9 +37,9 @@ enum Change {
     New,
 }
 
-impl Mended {
+impl RepairedMarks {
     /// Compares the bytes of two histories.
-    pub(super) fn between(before: &Draft<'_>, after: &Draft<'_>) -> Mended {
+    pub(super) fn between(before: &Draft<'_>, after: &Draft<'_>) -> RepairedMarks {
         let old: Vec<&str> = before.messages.iter().map(|m| m.span.of(before.source)).collect();
         let origins: Vec<Option<usize>> = after
             .messages
@@ -54,33 +54,33 @@ impl Mended {
         let change = |(at, message): (usize, &Message)| match origins[at] {
             Some(origin) => {
                 let overtakes = origins[at..].iter().flatten().any(|later| *later < origin);
-                if overtakes { Change::Moved } else { Change::None }
+                if overtakes { MessageChange::Moved } else { MessageChange::None }
             }
-            None if message.range().all(|part| fresh[part]) => Change::New,
-            None => Change::Rewritten,
+            None if message.range().all(|part| fresh[part]) => MessageChange::New,
+            None => MessageChange::Rewritten,
         };
         let changes = after.messages.iter().enumerate().map(change).collect();
-        Mended { changes, fresh }
+        RepairedMarks { changes, fresh }
     }
 }
 
 /// Draws a history.
-pub(super) fn history(
-    stage: &mut Stage<impl io::Write>,
+pub(super) fn draw_history(
+    stage: &mut DemoScreen<impl io::Write>,
     draft: &Draft<'_>,
-    marks: &Marks<'_>,
+    marks: &HistoryMarks<'_>,
 ) -> io::Result<()> {
     for (at, message) in draft.messages.iter().enumerate() {
-        let (sign, style) = sign(at, marks);
-        let lines = lines(pieces(draft, at, message, marks));
+        let (sign, style) = message_sign(at, marks);
+        let lines = wrap_parts(drawn_parts(draft, at, message, marks));
         for (row, line) in lines.into_iter().enumerate() {
             let body: Vec<String> = line
                 .into_iter()
-                .map(|Drawn { text, style, .. }| format!("{style}{text}{style:#}"))
+                .map(|DrawnPart { text, style, .. }| format!("{style}{text}{style:#}"))
                 .collect();
             let body = body.join("  ");
             if row == 0 {
-                let (number, role) = (at + 1, name(message.role));
+                let (number, role) = (at + 1, role_label(message.role));
                 stage.line(format_args!(
                     "  {style}{sign}{style:#} {DIM}{number:>2}{DIM:#}  {role:<9}  {body}"
                 ))?;
@@ -88,17 +88,17 @@ pub(super) fn history(
                 stage.line(format_args!("{:MARGIN$}{body}", ""))?;
             }
         }
-        stage.beat(40)?;
+        stage.pause(40)?;
     }
     Ok(())
 }
 
 /// Pieces on as many lines as they need; if they need several, words and calls do not share one.
-fn lines(pieces: Vec<Drawn>) -> Vec<Vec<Drawn>> {
+fn wrap_parts(pieces: Vec<DrawnPart>) -> Vec<Vec<DrawnPart>> {
     const GAP: usize = 2;
-    let length = |piece: &Drawn| piece.text.chars().count() + GAP;
+    let length = |piece: &DrawnPart| piece.text.chars().count() + GAP;
     let fits = pieces.iter().map(length).sum::<usize>() <= WIDTH - MARGIN + GAP;
-    let mut lines: Vec<Vec<Drawn>> = vec![Vec::new()];
+    let mut lines: Vec<Vec<DrawnPart>> = vec![Vec::new()];
     let mut used = 0;
     for piece in pieces {
         let Some(line) = lines.last_mut() else { break };
@@ -115,59 +115,65 @@ fn lines(pieces: Vec<Drawn>) -> Vec<Vec<Drawn>> {
     lines
 }
 
-fn sign(at: usize, marks: &Marks<'_>) -> (&'static str, Style) {
+fn message_sign(at: usize, marks: &HistoryMarks<'_>) -> (&'static str, Style) {
     match marks {
-        Marks::Broken(report) => {
-            let found = report.findings.iter().any(|finding| finding.at.message == at);
+        HistoryMarks::Broken(report) => {
+            let found = report.findings.iter().any(|finding| finding.location.message == at);
             if found { ("✗", BAD) } else { (" ", DIM) }
         }
-        Marks::Mended(mended) => match mended.changes.get(at) {
-            Some(Change::Moved) => ("↑", GOOD),
-            Some(Change::Rewritten) => ("~", GOOD),
-            Some(Change::New) => ("+", GOOD),
-            Some(Change::None) | None => (" ", DIM),
+        HistoryMarks::Repaired(mended) => match mended.changes.get(at) {
+            Some(MessageChange::Moved) => ("↑", GOOD),
+            Some(MessageChange::Rewritten) => ("~", GOOD),
+            Some(MessageChange::New) => ("+", GOOD),
+            Some(MessageChange::None) | None => (" ", DIM),
         },
     }
 }
 
 /// A part as it is shown.
-struct Drawn {
+struct DrawnPart {
     text: String,
     style: Style,
     /// Plain words, not a call or an answer.
     words: bool,
 }
 
-fn pieces(draft: &Draft<'_>, at: usize, message: &Message, marks: &Marks<'_>) -> Vec<Drawn> {
+fn drawn_parts(
+    draft: &Draft<'_>,
+    at: usize,
+    message: &Message,
+    marks: &HistoryMarks<'_>,
+) -> Vec<DrawnPart> {
     message
         .range()
         .zip(draft.parts_of(message))
         .filter_map(|(index, part)| {
-            let (text, plain) = shown(draft, part)?;
+            let (text, plain) = part_text(draft, part)?;
             let (sign, style) = match marks {
-                Marks::Broken(report) => {
-                    let found = report
-                        .findings
-                        .iter()
-                        .any(|found| found.at.message == at && found.at.span == part.span);
+                HistoryMarks::Broken(report) => {
+                    let found = report.findings.iter().any(|found| {
+                        found.location.message == at && found.location.span == part.span
+                    });
                     if found { ("✗ ", BAD) } else { ("", plain) }
                 }
-                Marks::Mended(mended) if mended.fresh.get(index) == Some(&true) => ("+ ", GOOD),
-                Marks::Mended(_) => ("", plain),
+                HistoryMarks::Repaired(mended) if mended.fresh.get(index) == Some(&true) => {
+                    ("+ ", GOOD)
+                }
+                HistoryMarks::Repaired(_) => ("", plain),
             };
-            let words = matches!(part.kind, Kind::Text(_));
-            Some(Drawn { text: clipped(&format!("{sign}{text}")), style, words })
+            let words = matches!(part.kind, PartKind::Text(_));
+            Some(DrawnPart { text: clip_line(&format!("{sign}{text}")), style, words })
         })
         .collect()
 }
 
 /// A part in words; `None` for what says nothing.
-fn shown(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
+fn part_text(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
     let raw = part.span.of(draft.source);
     let said = match &part.kind {
-        Kind::Text(_) => (Some(words(raw)).filter(|text| !text.is_empty())?, Style::new()),
-        Kind::Reasoning(_) => {
-            let words = words(raw);
+        PartKind::Text(_) => (Some(json_text(raw)).filter(|text| !text.is_empty())?, Style::new()),
+        PartKind::Reasoning(_) => {
+            let words = json_text(raw);
             (
                 if words.is_empty() {
                     "(empty reasoning)".to_owned()
@@ -177,7 +183,7 @@ fn shown(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
                 DIM,
             )
         }
-        Kind::Call(call) => {
+        PartKind::Call(call) => {
             let name = call.name.as_deref().unwrap_or("tool");
             let text = match call.id.as_deref() {
                 Some(id) => format!("▸ {name} {id}"),
@@ -185,16 +191,18 @@ fn shown(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
             };
             (text, CODE)
         }
-        Kind::Answer(answer) => {
+        PartKind::Answer(answer) => {
             let id = answer.id.as_deref().or(answer.tool()).unwrap_or("?");
-            (format!("◂ {id}: {}", words(answer.content.of(draft.source))), Style::new())
+            (format!("◂ {id}: {}", json_text(answer.content.of(draft.source))), Style::new())
         }
-        Kind::Media | Kind::ServerCall(_) | Kind::ServerAnswer(_) | Kind::Other => return None,
+        PartKind::Media | PartKind::ServerCall(_) | PartKind::ServerAnswer(_) | PartKind::Other => {
+            return None;
+        }
     };
     Some(said)
 }
 
-fn clipped(text: &str) -> String {
+fn clip_line(text: &str) -> String {
     let most = WIDTH - MARGIN;
     if text.chars().count() <= most {
         return text.to_owned();
@@ -202,7 +210,7 @@ fn clipped(text: &str) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-fn name(role: Role) -> &'static str {
+fn role_label(role: Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Assistant => "assistant",
@@ -213,7 +221,7 @@ fn name(role: Role) -> &'static str {
 }
 
 /// What a piece of JSON says: the string itself, or the text inside it.
-pub(super) fn words(raw: &str) -> String {
+pub(super) fn json_text(raw: &str) -> String {
     let keys = ["text", "output", "content"].map(|key| format!("\"{key}\":"));
     let inner = keys.iter().filter(|_| !raw.starts_with('"')).find_map(|key| raw.split_once(key));
     let inner = inner.map_or(raw, |(_, rest)| rest.trim_start());

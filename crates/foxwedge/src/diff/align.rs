@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// One step from the old list to the new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub(crate) enum DiffStep {
     /// In both; index into the old list.
     Kept(usize),
     /// Index into the old list.
@@ -13,29 +13,31 @@ pub(crate) enum Step {
     Added(usize, usize),
 }
 
-impl Step {
+impl DiffStep {
     pub(super) fn is_kept(&self) -> bool {
-        matches!(self, Step::Kept(_))
+        matches!(self, DiffStep::Kept(_))
     }
 
     /// Where it stands in the old list.
-    pub(super) fn old(&self) -> usize {
+    pub(super) fn old_index(&self) -> usize {
         match *self {
-            Step::Kept(at) | Step::Removed(at) | Step::Added(at, _) => at,
+            DiffStep::Kept(at) | DiffStep::Removed(at) | DiffStep::Added(at, _) => at,
         }
     }
 }
 
 /// Aligns two lists: removals stand before additions. A new message is known to come from an old
 /// one, or from none; it is kept if it also says the same and stands where it stood.
-pub(crate) fn align(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<Step> {
+pub(crate) fn align(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<DiffStep> {
     let mut steps = Vec::with_capacity(old.len() + new.len());
     let (mut at, mut come) = (0, 0);
-    for (a, b) in in_order(same(old, new, origins)).into_iter().chain([(old.len(), new.len())]) {
-        steps.extend((at..a).map(Step::Removed));
-        steps.extend((come..b).map(|new| Step::Added(a, new)));
+    for (a, b) in
+        longest_increasing(find_same(old, new, origins)).into_iter().chain([(old.len(), new.len())])
+    {
+        steps.extend((at..a).map(DiffStep::Removed));
+        steps.extend((come..b).map(|new| DiffStep::Added(a, new)));
         if a < old.len() {
-            steps.push(Step::Kept(a));
+            steps.push(DiffStep::Kept(a));
         }
         (at, come) = (a + 1, b + 1);
     }
@@ -44,7 +46,7 @@ pub(crate) fn align(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Ve
 
 /// New messages that say what an old one said, in the order of the new list: their origin, or
 /// else the next old message of the same words that no other comes from.
-fn same(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<(usize, usize)> {
+fn find_same(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<(usize, usize)> {
     let by_origin =
         |(origin, text): (&Option<usize>, &&str)| origin.filter(|&at| old.get(at) == Some(text));
     let mut found: Vec<Option<usize>> = origins.iter().zip(new).map(by_origin).collect();
@@ -61,7 +63,7 @@ fn same(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<(usize, us
 }
 
 /// The most pairs that stand in the order of both lists: the longest rising run of old places.
-fn in_order(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+fn longest_increasing(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     // For every length, the pair that ends the run of that length with the lowest old place.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
@@ -92,10 +94,10 @@ mod tests {
         let new: Vec<&str> = new.split_whitespace().collect();
         let origin = |word: &&str| old.iter().position(|known| known[..1] == word[..1]);
         let origins: Vec<Option<usize>> = new.iter().map(origin).collect();
-        let word = |step: &Step| match *step {
-            Step::Kept(at) => old[at].to_owned(),
-            Step::Removed(at) => format!("-{}", old[at]),
-            Step::Added(_, at) => format!("+{}", new[at]),
+        let word = |step: &DiffStep| match *step {
+            DiffStep::Kept(at) => old[at].to_owned(),
+            DiffStep::Removed(at) => format!("-{}", old[at]),
+            DiffStep::Added(_, at) => format!("+{}", new[at]),
         };
         align(&old, &new, &origins).iter().map(word).collect::<Vec<_>>().join(" ")
     }

@@ -8,10 +8,10 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::say::Trouble;
+use crate::cli_output::CliError;
 
 /// Gives a new file everything that another has beside its content.
-pub(super) fn keep(new: &File, old: &File, metadata: &Metadata) -> anyhow::Result<()> {
+pub(super) fn copy_attributes(new: &File, old: &File, metadata: &Metadata) -> anyhow::Result<()> {
     keep_ownership(new, metadata)?;
     keep_extended(new, old)?;
     // The last: an access list and a new owner both change it.
@@ -25,10 +25,10 @@ const HELP: &str = "nothing was changed; repair it as its owner, or write a repa
 
 /// Gives a file the owner and the group of another.
 #[cfg(unix)]
-pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), Trouble> {
+pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), CliError> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let refused = |what: &str, number: u32, error: io::Error| {
-        Trouble::new(format!("its {what} ({number}) cannot be kept: {error}")).help(HELP)
+        CliError::new(format!("its {what} ({number}) cannot be kept: {error}")).help(HELP)
     };
     let ours = |error| refused("owner", metadata.uid(), error);
     let now = new.metadata().map_err(ours)?;
@@ -45,7 +45,7 @@ pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), Trou
 
 /// Gives a file the owner and the group of another: there are none here.
 #[cfg(not(unix))]
-pub(super) fn keep_ownership(_: &File, _: &Metadata) -> Result<(), Trouble> {
+pub(super) fn keep_ownership(_: &File, _: &Metadata) -> Result<(), CliError> {
     Ok(())
 }
 
@@ -53,23 +53,23 @@ pub(super) fn keep_ownership(_: &File, _: &Metadata) -> Result<(), Trouble> {
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn keep_extended(new: &File, old: &File) -> anyhow::Result<()> {
     use rustix::fs::{XattrFlags, fremovexattr, fsetxattr};
-    let wanted = extended(old).context("its extended attributes cannot be read")?;
+    let wanted = read_extended(old).context("its extended attributes cannot be read")?;
     // A folder may give an access list to everything that is made in it.
-    for (name, _) in extended(new).context("extended attributes cannot be read")? {
+    for (name, _) in read_extended(new).context("extended attributes cannot be read")? {
         if !wanted.iter().any(|(kept, _)| *kept == name)
             && let Err(error) = fremovexattr(new, name.as_slice())
-            && !is_of_the_system(&name)
+            && !is_system_attribute(&name)
         {
-            bail!(lost(&name, error.into()));
+            bail!(attribute_error(&name, error.into()));
         }
     }
-    let has = extended(new).context("extended attributes cannot be read")?;
+    let has = read_extended(new).context("extended attributes cannot be read")?;
     for attribute in wanted.iter().filter(|attribute| !has.contains(attribute)) {
         let (name, value) = attribute;
         if let Err(error) = fsetxattr(new, name.as_slice(), value, XattrFlags::empty())
-            && !is_of_the_system(name)
+            && !is_system_attribute(name)
         {
-            bail!(lost(name, error.into()));
+            bail!(attribute_error(name, error.into()));
         }
     }
     Ok(())
@@ -82,34 +82,34 @@ fn keep_extended(_: &File, _: &File) -> anyhow::Result<()> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn lost(name: &[u8], error: io::Error) -> Trouble {
-    let name = crate::say::clean(&String::from_utf8_lossy(name));
-    Trouble::new(format!("its extended attribute `{name}` cannot be kept: {error}")).help(HELP)
+fn attribute_error(name: &[u8], error: io::Error) -> CliError {
+    let name = crate::cli_output::clean(&String::from_utf8_lossy(name));
+    CliError::new(format!("its extended attribute `{name}` cannot be kept: {error}")).help(HELP)
 }
 
 /// Attributes that the system sets by its own rules: kept where it lets us.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn is_of_the_system(name: &[u8]) -> bool {
+fn is_system_attribute(name: &[u8]) -> bool {
     name.starts_with(b"security.") || name.starts_with(b"com.apple.")
 }
 
 /// All extended attributes of a file, with their values. A file system without them has none.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn extended(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+fn read_extended(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     use rustix::{
         fs::{fgetxattr, flistxattr},
         io::Errno,
     };
-    let names = match whole(|buffer| flistxattr(file, buffer)) {
+    let names = match read_growing(|buffer| flistxattr(file, buffer)) {
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         names => names?,
     };
     let mut found = Vec::new();
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        match whole(|buffer| fgetxattr(file, name, buffer)) {
+        match read_growing(|buffer| fgetxattr(file, name, buffer)) {
             Ok(value) => found.push((name.to_vec(), value)),
             // Gone since, or not for us to read.
-            Err(_) if is_of_the_system(name) => {}
+            Err(_) if is_system_attribute(name) => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -118,7 +118,9 @@ fn extended(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
 
 /// Reads into a buffer that is large enough.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+fn read_growing(
+    read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>,
+) -> rustix::io::Result<Vec<u8>> {
     let mut buffer = vec![0; 1 << 12];
     loop {
         match read(&mut buffer) {

@@ -12,19 +12,19 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    fingerprint::{ALGORITHM, Fingerprint},
-    fresh::{folder, is_dead},
+    fingerprint::{ALGORITHM, ContentFingerprint},
     ops,
     prune::PruneRule,
-    state,
+    state_folder,
+    temporary_file::{is_dead, parent_folder},
 };
-use crate::say::Trouble;
+use crate::cli_output::CliError;
 
 /// Once in a process is enough.
 static SWEPT: Once = Once::new();
 
 /// The folder of all backups.
-pub(crate) struct Backups {
+pub(crate) struct BackupFolder {
     folder: PathBuf,
 }
 
@@ -33,17 +33,17 @@ pub(crate) struct Backups {
 pub(crate) struct Backup {
     /// The copied content.
     pub(crate) content: PathBuf,
-    note: PathBuf,
-    pub(crate) manifest: Manifest,
+    manifest_path: PathBuf,
+    pub(crate) manifest: BackupManifest,
 }
 
 /// What became of the fix that a copy was made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum BackupStanding {
     /// The file is what the fix made of it.
-    Made,
+    Applied,
     /// The file is what it was before: the fix was interrupted, or somebody put the file back.
-    Unmade,
+    NotApplied,
     /// The file is something else.
     Changed,
     /// It was undone.
@@ -52,7 +52,7 @@ pub(crate) enum Standing {
 
 /// What is known about a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Manifest {
+pub(crate) struct BackupManifest {
     version: u32,
     /// Where it belongs.
     pub(crate) path: String,
@@ -61,62 +61,62 @@ pub(crate) struct Manifest {
     /// How the checksums are made.
     algorithm: String,
     /// The content that was replaced.
-    pub(crate) before: Fingerprint,
+    pub(crate) before: ContentFingerprint,
     /// The content that replaced it, or was about to.
-    pub(crate) after: Option<Fingerprint>,
+    pub(crate) after: Option<ContentFingerprint>,
     /// It was put back.
     pub(crate) undone: bool,
 }
 
-impl Backups {
+impl BackupFolder {
     /// The folder that they lie in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Where they are kept.
-    pub(crate) fn locate() -> anyhow::Result<Backups> {
-        Ok(Backups { folder: state::folder()?.join("backups") })
+    pub(crate) fn locate() -> anyhow::Result<BackupFolder> {
+        Ok(BackupFolder { folder: state_folder::state_folder()?.join("backups") })
     }
 
     /// Some other folder.
     #[cfg(test)]
-    pub(super) fn at(folder: PathBuf) -> Backups {
-        Backups { folder }
+    pub(super) fn at(folder: PathBuf) -> BackupFolder {
+        BackupFolder { folder }
     }
 
     /// Copies the content of a file that is about to be replaced. The copy and its manifest are on
     /// disk when this returns.
-    pub(crate) fn keep(
+    pub(crate) fn save_copy(
         &self,
         path: &Path,
         content: &[u8],
-        after: Fingerprint,
+        after: ContentFingerprint,
     ) -> anyhow::Result<Backup> {
         let known = path.to_str().ok_or_else(|| {
-            Trouble::new("its path is not UTF-8, so a backup could not name it")
+            CliError::new("its path is not UTF-8, so a backup could not name it")
                 .help("use `foxwedge fix - <FILE >NEW` instead")
         })?;
         let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let manifest = Manifest {
+        let manifest = BackupManifest {
             version: 1,
             path: known.to_owned(),
             created: created.as_secs(),
             algorithm: ALGORITHM.to_owned(),
-            before: Fingerprint::of(content),
+            before: ContentFingerprint::of(content),
             after: Some(after),
             undone: false,
         };
         let trouble = || format!("no backup can be written to `{}`", self.folder.display());
-        state::private_folder(&self.folder).with_context(trouble)?;
+        state_folder::create_private_folder(&self.folder).with_context(trouble)?;
         SWEPT.call_once(|| {
-            self.sweep();
+            self.remove_unfinished();
             let all = self.list().unwrap_or_default();
             PruneRule::default().choose(&all).into_iter().for_each(Backup::discard);
         });
         let stem = format!("{:020}-{}", created.as_nanos(), file_stem(path));
         let (copy, mut file) = self.create(&stem).with_context(trouble)?;
-        let backup = Backup { note: copy.with_extension("json"), content: copy, manifest };
+        let backup = Backup { manifest_path: copy.with_extension("json"), content: copy, manifest };
         let kept = file
             .write_all(content)
             .and_then(|()| file.sync_all())
@@ -136,7 +136,7 @@ impl Backups {
         let mut number = 0;
         loop {
             let path = self.folder.join(format!("{stem}-{process}-{number}.bak"));
-            match ops::open_with(state::private().create_new(true), &path) {
+            match ops::open_with(state_folder::private_options().create_new(true), &path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 result => return result.map(|file| (path, file)),
             }
@@ -145,7 +145,7 @@ impl Backups {
 
     /// Takes away what dead processes left half done: a copy without a manifest was never needed,
     /// since nothing is replaced before the manifest is whole.
-    fn sweep(&self) {
+    fn remove_unfinished(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = entry.file_name();
@@ -156,7 +156,7 @@ impl Backups {
             };
             // Asked once more: it may have finished, and ended, between the first two questions.
             if is_half()
-                && let Some(process) = name.to_str().and_then(maker)
+                && let Some(process) = name.to_str().and_then(parse_process_id)
                 && is_dead(process, &path)
                 && is_half()
             {
@@ -186,61 +186,61 @@ impl Backup {
     /// One that lies nowhere.
     #[cfg(test)]
     pub(super) fn example(path: &str, created: u64, bytes: u64) -> Backup {
-        let manifest = Manifest {
+        let manifest = BackupManifest {
             version: 1,
             path: path.to_owned(),
             created,
             algorithm: ALGORITHM.to_owned(),
-            before: Fingerprint { bytes, hash: String::new() },
+            before: ContentFingerprint { bytes, hash: String::new() },
             after: None,
             undone: false,
         };
-        Backup { content: PathBuf::new(), note: PathBuf::new(), manifest }
+        Backup { content: PathBuf::new(), manifest_path: PathBuf::new(), manifest }
     }
 
     fn load(note: PathBuf) -> Option<Backup> {
-        let manifest: Manifest = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
-        Some(Backup { content: note.with_extension("bak"), note, manifest })
+        let manifest: BackupManifest = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
+        Some(Backup { content: note.with_extension("bak"), manifest_path: note, manifest })
     }
 
     /// Whether some content is in this copy, whole, or was made by the fix it belongs to.
-    pub(super) fn covers(&self, content: &Fingerprint) -> bool {
+    pub(super) fn covers(&self, content: &ContentFingerprint) -> bool {
         self.manifest.after.as_ref() == Some(content)
             || self.manifest.before == *content
-                && Fingerprint::of_file(&self.content).is_ok_and(|kept| kept == *content)
+                && ContentFingerprint::of_file(&self.content).is_ok_and(|kept| kept == *content)
     }
 
     /// What the content of its file says about it.
-    pub(crate) fn standing(&self, now: &Fingerprint) -> Standing {
+    pub(crate) fn standing(&self, now: &ContentFingerprint) -> BackupStanding {
         match &self.manifest {
-            manifest if manifest.undone => Standing::Undone,
-            manifest if manifest.after.as_ref() == Some(now) => Standing::Made,
-            manifest if manifest.before == *now => Standing::Unmade,
-            _ => Standing::Changed,
+            manifest if manifest.undone => BackupStanding::Undone,
+            manifest if manifest.after.as_ref() == Some(now) => BackupStanding::Applied,
+            manifest if manifest.before == *now => BackupStanding::NotApplied,
+            _ => BackupStanding::Changed,
         }
     }
 
     /// Notes that it was put back.
-    pub(crate) fn undone(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn mark_undone(&mut self) -> anyhow::Result<()> {
         self.manifest.undone = true;
         self.save().context("the manifest of the backup cannot be written")
     }
 
     /// Takes the copy away: what it was made for did not happen, or was long ago.
     pub(crate) fn discard(self) {
-        let _ = ops::remove(&self.note);
+        let _ = ops::remove(&self.manifest_path);
         let _ = ops::remove(&self.content);
     }
 
     /// Writes the manifest beside itself first, so that it is never half a manifest.
     fn save(&self) -> io::Result<()> {
-        let fresh = self.note.with_extension("new");
+        let fresh = self.manifest_path.with_extension("new");
         let _ = fs::remove_file(&fresh);
-        let mut file = ops::open_with(state::private().create_new(true), &fresh)?;
+        let mut file = ops::open_with(state_folder::private_options().create_new(true), &fresh)?;
         file.write_all(&serde_json::to_vec_pretty(&self.manifest)?)?;
         file.sync_all()?;
-        ops::rename(&fresh, &self.note)?;
-        state::sync_folder(folder(&self.note));
+        ops::rename(&fresh, &self.manifest_path)?;
+        state_folder::sync_folder(parent_folder(&self.manifest_path));
         Ok(())
     }
 }
@@ -253,7 +253,7 @@ fn file_stem(path: &Path) -> String {
 }
 
 /// The process in the name of a copy.
-fn maker(name: &str) -> Option<u32> {
+fn parse_process_id(name: &str) -> Option<u32> {
     let stem = name.rsplit_once('.')?.0;
     stem.rsplit('-').nth(1)?.parse().ok()
 }
@@ -271,7 +271,7 @@ mod tests {
             ("x.bak", None),
         ];
         for (name, expected) in table {
-            assert_eq!(maker(name), expected, "{name}");
+            assert_eq!(parse_process_id(name), expected, "{name}");
         }
     }
 }

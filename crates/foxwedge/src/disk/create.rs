@@ -7,20 +7,20 @@ use std::{
 };
 
 use super::{
-    fresh::{Fresh, Privacy, folder},
-    state,
+    state_folder,
+    temporary_file::{FilePrivacy, TemporaryFile, parent_folder},
 };
-use crate::say::buffered;
+use crate::cli_output::write_buffered;
 
 /// Writes a file that is not there yet; never over one that is.
 pub(crate) fn create_private(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let fresh = written(path, write)?;
+    let fresh = write_temporary(path, write)?;
     match fs::hard_link(fresh.path(), path) {
         Ok(()) => {
-            state::sync_folder(folder(path));
+            state_folder::sync_folder(parent_folder(path));
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -37,7 +37,7 @@ pub(crate) fn write_private(
 ) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
-            buffered(OpenOptions::new().write(true).open(path)?, write)
+            write_buffered(OpenOptions::new().write(true).open(path)?, write)
         }
         Ok(metadata) if metadata.permissions().readonly() => {
             Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"))
@@ -45,15 +45,18 @@ pub(crate) fn write_private(
         // A link stays, and its file is written.
         Ok(_) => {
             let path = fs::canonicalize(path)?;
-            written(&path, write)?.place(&path)
+            write_temporary(&path, write)?.place(&path)
         }
-        Err(_) => written(path, write)?.place(path),
+        Err(_) => write_temporary(path, write)?.place(path),
     }
 }
 
-fn written(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Fresh> {
-    let fresh = Fresh::beside(path, Privacy::Owner)?;
-    buffered(&fresh.file, write)?;
+fn write_temporary(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<TemporaryFile> {
+    let fresh = TemporaryFile::beside(path, FilePrivacy::Owner)?;
+    write_buffered(&fresh.file, write)?;
     fresh.file.sync_all()?;
     Ok(fresh)
 }

@@ -14,26 +14,26 @@ pub(crate) const ALGORITHM: &str = "fnv1a-128";
 
 /// Size and checksum of some content.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Fingerprint {
+pub(crate) struct ContentFingerprint {
     pub(crate) bytes: u64,
     pub(crate) hash: String,
 }
 
-impl Fingerprint {
-    pub(crate) fn of(content: &[u8]) -> Fingerprint {
-        let mut meter = Meter::new(io::sink());
+impl ContentFingerprint {
+    pub(crate) fn of(content: &[u8]) -> ContentFingerprint {
+        let mut meter = FingerprintWriter::new(io::sink());
         meter.add(content);
         meter.finish()
     }
 
     /// Reads a file in pieces.
-    pub(crate) fn of_file(path: &Path) -> io::Result<Fingerprint> {
-        Fingerprint::of_reader(File::open(path)?)
+    pub(crate) fn of_file(path: &Path) -> io::Result<ContentFingerprint> {
+        ContentFingerprint::of_reader(File::open(path)?)
     }
 
     /// Reads to the end, in pieces.
-    pub(crate) fn of_reader(mut file: impl Read) -> io::Result<Fingerprint> {
-        let mut meter = Meter::new(io::sink());
+    pub(crate) fn of_reader(mut file: impl Read) -> io::Result<ContentFingerprint> {
+        let mut meter = FingerprintWriter::new(io::sink());
         let mut buffer = vec![0; 1 << 16];
         loop {
             match file.read(&mut buffer) {
@@ -47,15 +47,15 @@ impl Fingerprint {
 }
 
 /// Passes bytes on and takes their fingerprint.
-pub(crate) struct Meter<W> {
+pub(crate) struct FingerprintWriter<W> {
     inner: W,
     hash: u128,
     bytes: u64,
 }
 
-impl<W> Meter<W> {
-    pub(crate) fn new(inner: W) -> Meter<W> {
-        Meter { inner, hash: 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, bytes: 0 }
+impl<W> FingerprintWriter<W> {
+    pub(crate) fn new(inner: W) -> FingerprintWriter<W> {
+        FingerprintWriter { inner, hash: 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, bytes: 0 }
     }
 
     fn add(&mut self, content: &[u8]) {
@@ -66,12 +66,12 @@ impl<W> Meter<W> {
         self.bytes += content.len() as u64;
     }
 
-    pub(crate) fn finish(self) -> Fingerprint {
-        Fingerprint { bytes: self.bytes, hash: format!("{:032x}", self.hash) }
+    pub(crate) fn finish(self) -> ContentFingerprint {
+        ContentFingerprint { bytes: self.bytes, hash: format!("{:032x}", self.hash) }
     }
 }
 
-impl<W: Write> Write for Meter<W> {
+impl<W: Write> Write for FingerprintWriter<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(buffer)?;
         self.add(buffer.get(..written).unwrap_or(buffer));
@@ -95,7 +95,7 @@ mod tests {
             ("foobar", "343e1662793c64bf6f0d3597ba446f18"),
         ];
         for (text, expected) in table {
-            assert_eq!(Fingerprint::of(text.as_bytes()).hash, expected, "{text}");
+            assert_eq!(ContentFingerprint::of(text.as_bytes()).hash, expected, "{text}");
         }
     }
 }

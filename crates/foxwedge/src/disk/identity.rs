@@ -3,16 +3,16 @@
 use std::{fs, path::Path};
 
 /// A file that exists. Two are equal if a write to one changes the other.
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     path: std::path::PathBuf,
     #[cfg(unix)]
     node: (u64, u64),
 }
 
-impl Identity {
+impl FileIdentity {
     /// The file behind every link; `None` if there is none.
-    pub(crate) fn of(path: &Path) -> Option<Identity> {
-        Some(Identity {
+    pub(crate) fn of(path: &Path) -> Option<FileIdentity> {
+        Some(FileIdentity {
             #[cfg(unix)]
             node: node(&fs::metadata(path).ok()?),
             path: fs::canonicalize(path).ok()?,
@@ -21,22 +21,22 @@ impl Identity {
 
     /// The file that stdin reads, if it is one.
     #[cfg(unix)]
-    pub(crate) fn of_stdin() -> Option<Identity> {
+    pub(crate) fn of_stdin() -> Option<FileIdentity> {
         use std::os::fd::AsFd;
         let stdin = fs::File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
         let metadata = stdin.metadata().ok().filter(fs::Metadata::is_file)?;
-        Some(Identity { node: node(&metadata), path: std::path::PathBuf::new() })
+        Some(FileIdentity { node: node(&metadata), path: std::path::PathBuf::new() })
     }
 
     /// The file that stdin reads: not known here.
     #[cfg(not(unix))]
-    pub(crate) fn of_stdin() -> Option<Identity> {
+    pub(crate) fn of_stdin() -> Option<FileIdentity> {
         None
     }
 }
 
-impl PartialEq for Identity {
-    fn eq(&self, other: &Identity) -> bool {
+impl PartialEq for FileIdentity {
+    fn eq(&self, other: &FileIdentity) -> bool {
         // Two names of one file are one file.
         #[cfg(unix)]
         if self.node == other.node {

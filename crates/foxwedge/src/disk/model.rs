@@ -16,20 +16,20 @@ use std::{
 };
 
 use super::{
-    backup::Backups,
-    fresh::tests::sweep_as_next,
+    backup::BackupFolder,
     ops::{
         SwapMethod,
-        faults::{self, Faults},
+        faults::{self, FaultPlan},
     },
     replace::replace,
-    snapshot::{Snapshot, is_same},
+    snapshot::{FileSnapshot, is_same},
+    temporary_file::tests::sweep_as_next,
 };
-use crate::say::help_of;
+use crate::cli_output::help_of;
 
 /// What somebody else does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Act {
+enum WriterAction {
     Append,
     /// Opens the file to append; writes as a later action, or when everything else is done.
     OpenLate,
@@ -41,11 +41,17 @@ enum Act {
     Kill,
 }
 
-const OTHERS: [Act; 6] =
-    [Act::Append, Act::OpenLate, Act::WriteLate, Act::WriteInPlace, Act::Replace, Act::Remove];
+const OTHERS: [WriterAction; 6] = [
+    WriterAction::Append,
+    WriterAction::OpenLate,
+    WriterAction::WriteLate,
+    WriterAction::WriteInPlace,
+    WriterAction::Replace,
+    WriterAction::Remove,
+];
 
 /// A file, everybody who writes it, and what must not be lost.
-struct World {
+struct ModelWorld {
     path: PathBuf,
     number: usize,
     /// Handles that were opened and not written yet.
@@ -61,7 +67,7 @@ struct World {
     kept_open: bool,
 }
 
-impl World {
+impl ModelWorld {
     fn line(&mut self, kind: &str) -> String {
         self.number += 1;
         format!("{kind}{}\n", self.number)
@@ -85,26 +91,26 @@ impl World {
         file.write_all(line.as_bytes()).unwrap();
     }
 
-    fn act(&mut self, act: Act) -> io::Result<()> {
+    fn act(&mut self, act: WriterAction) -> io::Result<()> {
         let append =
             |create: bool, path: &Path| OpenOptions::new().append(true).create(create).open(path);
         match act {
-            Act::Append => {
+            WriterAction::Append => {
                 let line = self.line("append");
                 self.write(append(true, &self.path)?, &line);
                 self.removed = false;
             }
-            Act::OpenLate => {
+            WriterAction::OpenLate => {
                 self.kept_open = true;
                 self.late.extend(append(false, &self.path).ok());
             }
-            Act::WriteLate => {
+            WriterAction::WriteLate => {
                 let line = self.line("late");
                 if let Some(file) = self.late.pop() {
                     self.write(file, &line);
                 }
             }
-            Act::WriteInPlace => {
+            WriterAction::WriteInPlace => {
                 let line = self.line("written");
                 if let Ok(file) = OpenOptions::new().write(true).open(&self.path) {
                     self.overwritten();
@@ -113,7 +119,7 @@ impl World {
                     self.write(file, &line);
                 }
             }
-            Act::Replace => {
+            WriterAction::Replace => {
                 let line = self.line("replaced");
                 let beside = self.path.with_extension("theirs");
                 self.write(File::create(&beside)?, &line);
@@ -121,12 +127,12 @@ impl World {
                 fs::rename(beside, &self.path)?;
                 self.removed = false;
             }
-            Act::Remove => {
+            WriterAction::Remove => {
                 self.overwritten();
                 let _ = fs::remove_file(&self.path);
                 self.removed = true;
             }
-            Act::Kill => return Err(io::Error::other("killed")),
+            WriterAction::Kill => return Err(io::Error::other("killed")),
         }
         Ok(())
     }
@@ -158,16 +164,16 @@ impl World {
 }
 
 /// One run: what was planned, and where.
-struct Trial {
+struct ModelTrial {
     folder: PathBuf,
-    world: Rc<RefCell<World>>,
-    backups: Backups,
+    world: Rc<RefCell<ModelWorld>>,
+    backups: BackupFolder,
 }
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
-impl Trial {
-    fn new() -> Trial {
+impl ModelTrial {
+    fn new() -> ModelTrial {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("foxwedge-model-{}-{number}", std::process::id());
         // Memory, where the system has it: thousands of files are written.
@@ -178,7 +184,7 @@ impl Trial {
         let folder = fs::canonicalize(folder).unwrap();
         let path = folder.join("work/s.jsonl");
         fs::write(&path, "old\n").unwrap();
-        let world = World {
+        let world = ModelWorld {
             path,
             number: 0,
             late: Vec::new(),
@@ -187,8 +193,8 @@ impl Trial {
             removed: false,
             kept_open: false,
         };
-        let backups = Backups::at(folder.join("backups"));
-        Trial { folder, world: Rc::new(RefCell::new(world)), backups }
+        let backups = BackupFolder::at(folder.join("backups"));
+        ModelTrial { folder, world: Rc::new(RefCell::new(world)), backups }
     }
 
     fn path(&self) -> PathBuf {
@@ -196,8 +202,12 @@ impl Trial {
     }
 
     /// Repairs the file while others act at their steps. Returns how many steps there were.
-    fn fix(&self, plan: &[(usize, Act)], method: SwapMethod) -> (anyhow::Result<()>, usize) {
-        let Ok(snapshot) = Snapshot::take(&self.path()) else { return (Ok(()), 0) };
+    fn fix(
+        &self,
+        plan: &[(usize, WriterAction)],
+        method: SwapMethod,
+    ) -> (anyhow::Result<()>, usize) {
+        let Ok(snapshot) = FileSnapshot::take(&self.path()) else { return (Ok(()), 0) };
         let (acting, writing, plan) = (self.world.clone(), self.world.clone(), plan.to_vec());
         let act = move |step: usize| {
             let mut world = acting.borrow_mut();
@@ -205,7 +215,7 @@ impl Trial {
             plan.iter().filter(|(at, _)| *at == step).try_for_each(|(_, act)| world.act(*act))
         };
         let writer = move |file: &Metadata| writing.borrow().writes(file).then_some(1);
-        let faults = Faults {
+        let faults = FaultPlan {
             act: Box::new(act),
             writer: Box::new(writer),
             method,
@@ -215,7 +225,7 @@ impl Trial {
         faults::with(faults, || {
             let write = |out: &mut dyn Write| out.write_all(b"new\n");
             replace(&snapshot, write, |_, after| {
-                self.backups.keep(&snapshot.path, &snapshot.content, after).map(Some)
+                self.backups.save_copy(&snapshot.path, &snapshot.content, after).map(Some)
             })
             .map(drop)
         })
@@ -243,26 +253,28 @@ impl Trial {
     }
 }
 
-impl Drop for Trial {
+impl Drop for ModelTrial {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// Runs one plan, and checks everything. Returns how many steps there were.
-fn run(plan: &[(usize, Act)], method: SwapMethod) -> usize {
+fn run(plan: &[(usize, WriterAction)], method: SwapMethod) -> usize {
     let what = format!("in {plan:?}, {method:?}");
-    let trial = Trial::new();
+    let trial = ModelTrial::new();
     let (result, steps) = trial.fix(plan, method);
-    let killed = plan.iter().any(|(step, act)| *act == Act::Kill && *step < steps);
+    let killed = plan.iter().any(|(step, act)| *act == WriterAction::Kill && *step < steps);
     // What was planned for later happens later.
     {
         let mut world = trial.world.borrow_mut();
-        for (_, act) in plan.iter().filter(|(step, act)| *step >= steps && *act != Act::Kill) {
+        for (_, act) in
+            plan.iter().filter(|(step, act)| *step >= steps && *act != WriterAction::Kill)
+        {
             world.act(*act).unwrap();
         }
         while !world.late.is_empty() {
-            world.act(Act::WriteLate).unwrap();
+            world.act(WriterAction::WriteLate).unwrap();
         }
     }
     let beside = trial.beside();
@@ -281,7 +293,7 @@ fn run(plan: &[(usize, Act)], method: SwapMethod) -> usize {
     let strays = sweep_as_next(&path, &trial.backups);
     trial.check(&strays, &format!("after the sweep {what}"));
     assert_eq!(trial.beside().len(), strays.len(), "something is left {what}");
-    if plan.iter().all(|(_, act)| *act == Act::Kill) {
+    if plan.iter().all(|(_, act)| *act == WriterAction::Kill) {
         assert_eq!(strays.len(), 0, "a repair that nobody disturbed left something {what}");
     }
     let (again, _) = trial.fix(&[], method);
@@ -291,13 +303,18 @@ fn run(plan: &[(usize, Act)], method: SwapMethod) -> usize {
 }
 
 /// Tries all plans of some actions, one after the other, at all steps that there are.
-fn explore(plan: &mut Vec<(usize, Act)>, depth: usize, acts: &[Act], method: SwapMethod) {
+fn explore(
+    plan: &mut Vec<(usize, WriterAction)>,
+    depth: usize,
+    acts: &[WriterAction],
+    method: SwapMethod,
+) {
     let first = plan.last().map_or(0, |(step, _)| *step);
     for &act in acts {
         for step in first.. {
             plan.push((step, act));
             let steps = run(plan, method);
-            if depth > 1 && act != Act::Kill {
+            if depth > 1 && act != WriterAction::Kill {
                 explore(plan, depth - 1, acts, method);
             }
             plan.pop();
@@ -314,34 +331,39 @@ fn depth() -> usize {
 
 #[test]
 fn nothing_that_others_write_while_a_file_is_replaced_is_lost() {
-    let acts = [&OTHERS[..], &[Act::Kill]].concat();
+    let acts = [&OTHERS[..], &[WriterAction::Kill]].concat();
     explore(&mut Vec::new(), depth(), &acts, SwapMethod::Exchange);
 }
 
 #[test]
 fn lines_of_an_agent_that_never_stops_stay_in_order() {
-    explore(&mut Vec::new(), 3, &[Act::Append], SwapMethod::Exchange);
+    explore(&mut Vec::new(), 3, &[WriterAction::Append], SwapMethod::Exchange);
 }
 
 /// Without an exchange there is a moment in which a replacement by rename is not seen.
 #[test]
 fn nothing_is_lost_where_names_cannot_be_exchanged() {
-    let acts = [Act::Append, Act::OpenLate, Act::WriteInPlace, Act::Kill];
+    let acts = [
+        WriterAction::Append,
+        WriterAction::OpenLate,
+        WriterAction::WriteInPlace,
+        WriterAction::Kill,
+    ];
     explore(&mut Vec::new(), depth(), &acts, SwapMethod::Link);
 }
 
 /// Where a file has one name only, whoever has the old file open goes on to write to it.
 #[test]
 fn nothing_is_lost_where_files_have_one_name() {
-    let acts = [Act::Append, Act::WriteInPlace];
+    let acts = [WriterAction::Append, WriterAction::WriteInPlace];
     explore(&mut Vec::new(), 1, &acts, SwapMethod::Copy);
 }
 
 #[test]
 fn a_file_that_was_replaced_by_rename_was_overwritten() {
     for step in 0..run(&[], SwapMethod::Exchange) {
-        let trial = Trial::new();
-        let (result, _) = trial.fix(&[(step, Act::Replace)], SwapMethod::Exchange);
+        let trial = ModelTrial::new();
+        let (result, _) = trial.fix(&[(step, WriterAction::Replace)], SwapMethod::Exchange);
         let content = fs::read_to_string(trial.path()).unwrap();
         assert_eq!(content, "replaced1\n", "step {step}: {result:?}");
     }

@@ -115,13 +115,13 @@ pub(super) mod faults {
     use super::{Metadata, SwapMethod, io};
 
     /// Acts as somebody else before a step; an error ends our process.
-    type Act = Box<dyn FnMut(usize) -> io::Result<()>>;
+    type FaultAction = Box<dyn FnMut(usize) -> io::Result<()>>;
     /// Says who has a file open for writing.
     type FindWriter = Box<dyn Fn(&Metadata) -> Option<u32>>;
 
     /// What happens before each system call of this thread.
-    pub(in crate::disk) struct Faults {
-        pub(in crate::disk) act: Act,
+    pub(in crate::disk) struct FaultPlan {
+        pub(in crate::disk) act: FaultAction,
         pub(in crate::disk) writer: FindWriter,
         /// The best way for names to change their files here.
         pub(in crate::disk) method: SwapMethod,
@@ -130,11 +130,11 @@ pub(super) mod faults {
     }
 
     thread_local! {
-        static FAULTS: RefCell<Option<Faults>> = const { RefCell::new(None) };
+        static FAULTS: RefCell<Option<FaultPlan>> = const { RefCell::new(None) };
     }
 
     /// Runs something with faults; returns how many steps it took.
-    pub(in crate::disk) fn with<T>(faults: Faults, run: impl FnOnce() -> T) -> (T, usize) {
+    pub(in crate::disk) fn with<T>(faults: FaultPlan, run: impl FnOnce() -> T) -> (T, usize) {
         FAULTS.set(Some(faults));
         let result = run();
         let steps = FAULTS.take().map_or(0, |faults| faults.steps);

@@ -16,36 +16,36 @@ use anyhow::Context;
 use super::{
     attributes,
     backup::Backup,
-    fingerprint::{Fingerprint, Meter},
-    fresh::{Fresh, Privacy},
-    settle::{NewFile, Settled, settle},
-    snapshot::{Snapshot, changed},
+    fingerprint::{ContentFingerprint, FingerprintWriter},
+    replace_outcome::{NewFile, ReplaceOutcome, settle_replacement},
+    snapshot::{FileSnapshot, changed_error},
+    temporary_file::{FilePrivacy, TemporaryFile},
 };
-use crate::say::{Trouble, buffered, clean};
+use crate::cli_output::{CliError, clean, write_buffered};
 
 /// Puts new content in the place of a file.
 ///
 /// `prepare` sees the new content on disk before it is in its place, and may refuse it. It keeps
 /// what is replaced, if that is to be kept; whatever fails then, a backup that nobody needs goes.
 pub(crate) fn replace(
-    snapshot: &Snapshot,
+    snapshot: &FileSnapshot,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    prepare: impl FnOnce(&Path, Fingerprint) -> anyhow::Result<Option<Backup>>,
+    prepare: impl FnOnce(&Path, ContentFingerprint) -> anyhow::Result<Option<Backup>>,
 ) -> anyhow::Result<Option<Backup>> {
     snapshot.check_links()?;
-    let fresh = Fresh::beside(&snapshot.path, Privacy::Owner)
+    let fresh = TemporaryFile::beside(&snapshot.path, FilePrivacy::Owner)
         .context("no file can be written beside it")?;
-    let mut out = BufWriter::with_capacity(1 << 16, Meter::new(&fresh.file));
+    let mut out = BufWriter::with_capacity(1 << 16, FingerprintWriter::new(&fresh.file));
     write(&mut out).context("the new content cannot be written")?;
     let meter = out.into_inner().map_err(io::IntoInnerError::into_error);
     let content = meter.context("the new content cannot be written")?.finish();
-    attributes::keep(&fresh.file, &snapshot.file, &snapshot.metadata)?;
+    attributes::copy_attributes(&fresh.file, &snapshot.file, &snapshot.metadata)?;
     fresh.file.sync_all().context("the new content cannot be written")?;
     let file = fresh.reader().context("the new content cannot be read again")?;
     let metadata = file.metadata().context("the new content cannot be read again")?;
     let new = NewFile { file, metadata, content: content.clone() };
     let backup = prepare(fresh.path(), content)?;
-    if let Err(error) = place(snapshot, fresh, &new, backup.as_ref()) {
+    if let Err(error) = swap_in(snapshot, fresh, &new, backup.as_ref()) {
         if !error.keeps_backup {
             backup.into_iter().for_each(Backup::discard);
         }
@@ -55,41 +55,41 @@ pub(crate) fn replace(
 }
 
 /// Why a file was not replaced.
-struct NotReplaced {
+struct ReplaceFailure {
     error: anyhow::Error,
     /// Whether the backup may hold what is nowhere else.
     keeps_backup: bool,
 }
 
-impl<E: Into<anyhow::Error>> From<E> for NotReplaced {
-    fn from(error: E) -> NotReplaced {
-        NotReplaced { error: error.into(), keeps_backup: false }
+impl<E: Into<anyhow::Error>> From<E> for ReplaceFailure {
+    fn from(error: E) -> ReplaceFailure {
+        ReplaceFailure { error: error.into(), keeps_backup: false }
     }
 }
 
-fn place(
-    snapshot: &Snapshot,
-    fresh: Fresh,
+fn swap_in(
+    snapshot: &FileSnapshot,
+    fresh: TemporaryFile,
     new: &NewFile,
     backup: Option<&Backup>,
-) -> Result<(), NotReplaced> {
+) -> Result<(), ReplaceFailure> {
     snapshot.check_unchanged()?;
-    let mut aside = fresh.aside(&snapshot.path).context("the file cannot be replaced")?;
+    let mut aside = fresh.set_aside(&snapshot.path).context("the file cannot be replaced")?;
     if let Err(error) = aside.swap(&snapshot.path) {
         aside.remove();
         return Err(anyhow::Error::new(error).context("the file cannot be replaced").into());
     }
-    let error = match settle(snapshot, new, aside) {
-        Settled::Replaced => return Ok(()),
-        Settled::PutBack => return Err(changed().into()),
-        Settled::Overtaken => overtaken(backup),
-        Settled::Kept(paths) => kept(&paths),
+    let error = match settle_replacement(snapshot, new, aside) {
+        ReplaceOutcome::Replaced => return Ok(()),
+        ReplaceOutcome::PutBack => return Err(changed_error().into()),
+        ReplaceOutcome::Overtaken => overtaken_error(backup),
+        ReplaceOutcome::LeftAside(paths) => left_aside_error(&paths),
     };
-    Err(NotReplaced { error: error.into(), keeps_backup: true })
+    Err(ReplaceFailure { error: error.into(), keeps_backup: true })
 }
 
-fn overtaken(backup: Option<&Backup>) -> Trouble {
-    let trouble = Trouble::new("somebody else replaced or removed the file right after");
+fn overtaken_error(backup: Option<&Backup>) -> CliError {
+    let trouble = CliError::new("somebody else replaced or removed the file right after");
     match backup {
         Some(backup) => {
             let backup = clean(&backup.content.to_string_lossy());
@@ -99,10 +99,10 @@ fn overtaken(backup: Option<&Backup>) -> Trouble {
     }
 }
 
-fn kept(paths: &[PathBuf]) -> Trouble {
+fn left_aside_error(paths: &[PathBuf]) -> CliError {
     let paths: Vec<String> =
         paths.iter().map(|path| format!("`{}`", clean(&path.to_string_lossy()))).collect();
-    Trouble::new("several others wrote the file while it was being replaced").help(format!(
+    CliError::new("several others wrote the file while it was being replaced").help(format!(
         "the last of them has the name; what was written before is in {}",
         paths.join(" and ")
     ))
@@ -116,15 +116,15 @@ pub(crate) fn write_whole(
 ) -> io::Result<()> {
     let metadata = fs::metadata(path).ok();
     if metadata.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        return buffered(OpenOptions::new().write(true).open(path)?, write);
+        return write_buffered(OpenOptions::new().write(true).open(path)?, write);
     }
     if metadata.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
     // A link stays, and its file is written.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let fresh = Fresh::beside(&path, Privacy::Usual)?;
-    buffered(&fresh.file, write)?;
+    let fresh = TemporaryFile::beside(&path, FilePrivacy::Inherited)?;
+    write_buffered(&fresh.file, write)?;
     if let Some(metadata) = metadata {
         attributes::keep_ownership(&fresh.file, &metadata).ok();
         fresh.file.set_permissions(metadata.permissions())?;
@@ -136,16 +136,16 @@ pub(crate) fn write_whole(
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
-    use crate::disk::fresh::tests::Kept;
+    use crate::disk::temporary_file::tests::ScratchFile;
 
     #[test]
     fn a_file_is_replaced_as_a_whole() {
-        let kept = Kept::new("whole", "old");
-        let snapshot = Snapshot::take(&kept.file()).unwrap();
+        let kept = ScratchFile::new("whole", "old");
+        let snapshot = FileSnapshot::take(&kept.file()).unwrap();
         let write = |out: &mut dyn Write| out.write_all(b"new content");
         let seen = |fresh: &Path, after| {
             assert_eq!(fs::read(fresh).unwrap(), b"new content");
-            assert_eq!(after, Fingerprint::of(b"new content"));
+            assert_eq!(after, ContentFingerprint::of(b"new content"));
             Ok(None)
         };
         replace(&snapshot, write, seen).unwrap();
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_file_that_changed_meanwhile_is_left_alone() {
-        let kept = Kept::new("changed", "old");
-        let snapshot = Snapshot::take(&kept.file()).unwrap();
+        let kept = ScratchFile::new("changed", "old");
+        let snapshot = FileSnapshot::take(&kept.file()).unwrap();
         let write = |out: &mut dyn Write| {
             // Somebody else writes, with the same length.
             fs::write(kept.file(), "OLD")?;
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn a_write_that_fails_leaves_nothing_behind() {
-        let kept = Kept::new("fails", "old");
-        let snapshot = Snapshot::take(&kept.file()).unwrap();
+        let kept = ScratchFile::new("fails", "old");
+        let snapshot = FileSnapshot::take(&kept.file()).unwrap();
         let write = |out: &mut dyn Write| {
             out.write_all(b"half")?;
             Err(io::Error::other("disk full"))

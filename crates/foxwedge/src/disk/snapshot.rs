@@ -9,11 +9,11 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{fresh::folder, ops};
-use crate::say::Trouble;
+use super::{ops, temporary_file::parent_folder};
+use crate::cli_output::CliError;
 
 /// A file as it was when it was read.
-pub(crate) struct Snapshot {
+pub(crate) struct FileSnapshot {
     /// The real file, behind every link.
     pub(crate) path: PathBuf,
     pub(crate) content: Vec<u8>,
@@ -23,9 +23,9 @@ pub(crate) struct Snapshot {
     modified: Option<SystemTime>,
 }
 
-impl Snapshot {
+impl FileSnapshot {
     /// Reads a file.
-    pub(crate) fn take(path: &Path) -> io::Result<Snapshot> {
+    pub(crate) fn take(path: &Path) -> io::Result<FileSnapshot> {
         let path = fs::canonicalize(path)?;
         let mut file = File::open(&path)?;
         // The metadata first: a change while we read is seen later as a change.
@@ -33,20 +33,20 @@ impl Snapshot {
         let modified = metadata.modified().ok();
         let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
         file.read_to_end(&mut content)?;
-        Ok(Snapshot { path, content, metadata, file, modified })
+        Ok(FileSnapshot { path, content, metadata, file, modified })
     }
 
     /// Whether the file may be replaced at all.
     pub(crate) fn check_writable(&self) -> anyhow::Result<()> {
-        let folder = folder(&self.path);
+        let folder = parent_folder(&self.path);
         let locked = fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
         if self.metadata.permissions().readonly() {
-            bail!(Trouble::new("the file is read-only").help(
+            bail!(CliError::new("the file is read-only").help(
                 "nothing was changed; make it writable, or give it on stdin: `- <FILE >NEW`"
             ));
         }
         if locked {
-            bail!(Trouble::new("its folder is read-only").help(
+            bail!(CliError::new("its folder is read-only").help(
                 "nothing was changed; make it writable, or give it on stdin: `- <FILE >NEW`"
             ));
         }
@@ -58,7 +58,7 @@ impl Snapshot {
         let links = links(&self.file.metadata().context("the file cannot be read again")?);
         if links > 1 {
             bail!(
-                Trouble::new(format!(
+                CliError::new(format!(
                     "the file has {links} names (hard links), and the others would keep the old content"
                 ))
                 .help(
@@ -77,19 +77,19 @@ impl Snapshot {
         let same = metadata.len() == self.content.len() as u64
             && metadata.modified().ok() == self.modified
             && is_same(&metadata, &self.metadata)
-            && holds(now, &self.content).context("the file cannot be read again")?;
-        if same { Ok(()) } else { Err(changed().into()) }
+            && has_content(now, &self.content).context("the file cannot be read again")?;
+        if same { Ok(()) } else { Err(changed_error().into()) }
     }
 }
 
 /// What to say when somebody else wrote meanwhile.
-pub(super) fn changed() -> Trouble {
-    Trouble::new("the file changed while it was being repaired")
+pub(super) fn changed_error() -> CliError {
+    CliError::new("the file changed while it was being repaired")
         .help("nothing was written; close whatever writes to it and try again")
 }
 
 /// Whether a file holds exactly this.
-pub(super) fn holds(mut file: File, mut content: &[u8]) -> io::Result<bool> {
+pub(super) fn has_content(mut file: File, mut content: &[u8]) -> io::Result<bool> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         let read = match file.read(&mut buffer) {

@@ -7,7 +7,7 @@ const LOOKS: u32 = 5;
 
 /// A process that keeps a file open for writing. Whoever only appends a line has closed the file
 /// again when we look a second time.
-pub(super) fn keeper(file: &Metadata) -> Option<u32> {
+pub(super) fn find_steady_writer(file: &Metadata) -> Option<u32> {
     #[cfg(test)]
     if let Some(known) = super::ops::faults::writer(file) {
         return known;
@@ -33,7 +33,10 @@ fn writer(file: &Metadata) -> Option<u32> {
         process != ours
             && open.into_iter().flatten().flatten().any(|entry| {
                 fs::metadata(entry.path()).is_ok_and(|open| (open.dev(), open.ino()) == node)
-                    && entry.file_name().to_str().is_some_and(|number| writes(process, number))
+                    && entry
+                        .file_name()
+                        .to_str()
+                        .is_some_and(|number| is_open_for_writing(process, number))
             })
     })
 }
@@ -45,7 +48,7 @@ fn writer(_: &Metadata) -> Option<u32> {
 
 /// Whether a file was opened for writing.
 #[cfg(target_os = "linux")]
-fn writes(process: u32, number: &str) -> bool {
+fn is_open_for_writing(process: u32, number: &str) -> bool {
     let told = std::fs::read_to_string(format!("/proc/{process}/fdinfo/{number}"));
     let told = told.unwrap_or_default();
     let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));

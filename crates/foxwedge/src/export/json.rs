@@ -1,14 +1,16 @@
 //! A conversation for programs. Field names are a promise.
 
-use foxwedge_dialect::canon::{Bit, History, Part, Said, Source, Speaker};
+use foxwedge_dialect::model::{
+    ContentPart, MediaSource, ModelHistory, ModelMessage, ModelPart, ModelRole,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::Title;
+use super::ExportHeader;
 
 /// The whole document, with a line break at its end.
-pub(crate) fn json(title: &Title, history: &History<'_>) -> String {
-    let session = Session {
+pub(crate) fn json(title: &ExportHeader, history: &ModelHistory<'_>) -> String {
+    let session = ExportSession {
         agent: &title.agent,
         id: &title.session,
         project: title.project.as_deref(),
@@ -19,8 +21,8 @@ pub(crate) fn json(title: &Title, history: &History<'_>) -> String {
         calls: title.calls,
         notes: &title.notes,
     };
-    let messages = history.messages.iter().map(Message::of).collect();
-    let document = Document { version: 1, session, messages };
+    let messages = history.messages.iter().map(ExportMessage::of).collect();
+    let document = ExportDocument { version: 1, session, messages };
     // Strings and lists only: nothing here can fail.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
@@ -28,14 +30,14 @@ pub(crate) fn json(title: &Title, history: &History<'_>) -> String {
 }
 
 #[derive(Serialize)]
-struct Document<'h> {
+struct ExportDocument<'h> {
     version: u32,
-    session: Session<'h>,
-    messages: Vec<Message<'h>>,
+    session: ExportSession<'h>,
+    messages: Vec<ExportMessage<'h>>,
 }
 
 #[derive(Serialize)]
-struct Session<'h> {
+struct ExportSession<'h> {
     agent: &'h str,
     id: &'h str,
     project: Option<&'h str>,
@@ -48,26 +50,26 @@ struct Session<'h> {
 }
 
 #[derive(Serialize)]
-struct Message<'h> {
+struct ExportMessage<'h> {
     role: &'static str,
-    parts: Vec<Piece<'h>>,
+    parts: Vec<ExportPart<'h>>,
 }
 
-impl<'h> Message<'h> {
-    fn of(said: &'h Said<'_>) -> Message<'h> {
+impl<'h> ExportMessage<'h> {
+    fn of(said: &'h ModelMessage<'_>) -> ExportMessage<'h> {
         let role = match said.role {
-            Speaker::System => "system",
-            Speaker::Developer => "developer",
-            Speaker::User => "user",
-            Speaker::Assistant => "assistant",
+            ModelRole::System => "system",
+            ModelRole::Developer => "developer",
+            ModelRole::User => "user",
+            ModelRole::Assistant => "assistant",
         };
-        Message { role, parts: said.parts.iter().map(piece).collect() }
+        ExportMessage { role, parts: said.parts.iter().map(part_entry).collect() }
     }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Piece<'h> {
+enum ExportPart<'h> {
     Text {
         text: &'h str,
     },
@@ -76,7 +78,7 @@ enum Piece<'h> {
         media_type: Option<&'h str>,
         name: Option<&'h str>,
         #[serde(flatten)]
-        source: Place<'h>,
+        source: ExportMediaSource<'h>,
     },
     Reasoning {
         text: &'h str,
@@ -85,24 +87,24 @@ enum Piece<'h> {
     Call {
         id: Option<&'h str>,
         name: &'h str,
-        arguments: Json<'h>,
+        arguments: ExportJsonValue<'h>,
     },
     Answer {
         id: Option<&'h str>,
         name: Option<&'h str>,
         error: bool,
-        parts: Vec<Piece<'h>>,
+        parts: Vec<ExportPart<'h>>,
     },
     Other {
         name: &'h str,
-        json: Json<'h>,
+        json: ExportJsonValue<'h>,
     },
 }
 
 /// Where media is.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Place<'h> {
+enum ExportMediaSource<'h> {
     Base64(&'h str),
     Text(&'h str),
     Url(&'h str),
@@ -112,48 +114,50 @@ enum Place<'h> {
 /// A value as it was spelled, or a string if it is no JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Json<'h> {
+enum ExportJsonValue<'h> {
     Value(&'h RawValue),
     Text(&'h str),
 }
 
-impl<'h> Json<'h> {
-    fn of(text: &'h str) -> Json<'h> {
-        serde_json::from_str(text).map_or(Json::Text(text), Json::Value)
+impl<'h> ExportJsonValue<'h> {
+    fn of(text: &'h str) -> ExportJsonValue<'h> {
+        serde_json::from_str(text).map_or(ExportJsonValue::Text(text), ExportJsonValue::Value)
     }
 }
 
-fn piece<'h>(part: &'h Part<'_>) -> Piece<'h> {
-    match part.bit() {
-        Bit::Text(text) => Piece::Text { text },
-        Bit::Media(media) => Piece::Media {
+fn part_entry<'h>(part: &'h ModelPart<'_>) -> ExportPart<'h> {
+    match part.content() {
+        ContentPart::Text(text) => ExportPart::Text { text },
+        ContentPart::Media(media) => ExportPart::Media {
             kind: media.kind.name(),
             media_type: media.media_type.as_deref(),
             name: media.name.as_deref(),
             source: match &media.source {
-                Source::Data(data) => Place::Base64(data),
-                Source::Text(text) => Place::Text(text),
-                Source::Url(url) => Place::Url(url),
-                Source::Stored { id, .. } => Place::StoredAs(id),
+                MediaSource::Data(data) => ExportMediaSource::Base64(data),
+                MediaSource::Text(text) => ExportMediaSource::Text(text),
+                MediaSource::Url(url) => ExportMediaSource::Url(url),
+                MediaSource::Stored { id, .. } => ExportMediaSource::StoredAs(id),
             },
         },
-        Bit::Reasoning(reasoning) => {
-            Piece::Reasoning { text: &reasoning.text, sealed: reasoning.is_sealed() }
+        ContentPart::Reasoning(reasoning) => {
+            ExportPart::Reasoning { text: &reasoning.text, sealed: reasoning.is_provider_bound() }
         }
-        Bit::Call(call) => Piece::Call {
+        ContentPart::ToolCall(call) => ExportPart::Call {
             id: call.id.as_deref(),
             name: &call.name,
             arguments: match call.is_free_text() {
-                true => Json::Text(&call.arguments),
-                false => Json::of(&call.arguments),
+                true => ExportJsonValue::Text(&call.arguments),
+                false => ExportJsonValue::of(&call.arguments),
             },
         },
-        Bit::Answer(answer) => Piece::Answer {
+        ContentPart::ToolResult(answer) => ExportPart::Answer {
             id: answer.id.as_deref(),
             name: answer.name.as_deref(),
             error: answer.error,
-            parts: answer.parts.iter().map(piece).collect(),
+            parts: answer.parts.iter().map(part_entry).collect(),
         },
-        Bit::Other(other) => Piece::Other { name: &other.name, json: Json::of(&other.json) },
+        ContentPart::Unknown(other) => {
+            ExportPart::Other { name: &other.name, json: ExportJsonValue::of(&other.json) }
+        }
     }
 }

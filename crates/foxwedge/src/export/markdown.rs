@@ -5,25 +5,29 @@
 
 mod escape;
 
-use foxwedge_dialect::canon::{Answer, Bit, Call, History, Reasoning};
+use foxwedge_dialect::model::{
+    ContentPart, ModelHistory, ReasoningPart, ToolCallPart, ToolResultPart,
+};
 
 use super::{
-    Title,
+    ExportHeader,
+    export_turns::{
+        ExportCallStatus, ExportTurnItem, call_status, describe_media, role_title, split_turns,
+    },
     pretty::pretty,
-    prose::{Block, blocks, fence},
-    scene::{Act, Status, described, scenes, speaker, status},
-    visible::{line, visible},
+    prose::{ProseBlock, blocks, safe_fence},
+    visible::{make_visible, single_line},
 };
-use escape::{code, escaped};
+use escape::{code_span, escape_markdown};
 
 /// The whole document.
-pub(crate) fn markdown(title: &Title, history: &History<'_>) -> String {
-    let mut page = Page { out: String::new() };
-    page.head(title);
-    for (index, scene) in scenes(history).iter().enumerate() {
-        page.paragraph(&format!("## {}. {}", index + 1, speaker(scene.role)));
-        for act in &scene.acts {
-            page.act(act);
+pub(crate) fn markdown(title: &ExportHeader, history: &ModelHistory<'_>) -> String {
+    let mut page = MarkdownDocument { out: String::new() };
+    page.header(title);
+    for (index, scene) in split_turns(history).iter().enumerate() {
+        page.paragraph(&format!("## {}. {}", index + 1, role_title(scene.role)));
+        for act in &scene.items {
+            page.item(act);
         }
     }
     // One line break is enough at the end.
@@ -32,64 +36,72 @@ pub(crate) fn markdown(title: &Title, history: &History<'_>) -> String {
 }
 
 /// The document so far.
-struct Page {
+struct MarkdownDocument {
     out: String,
 }
 
-impl Page {
+impl MarkdownDocument {
     /// One block, with an empty line behind it.
     fn paragraph(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push_str("\n\n");
     }
 
-    fn head(&mut self, title: &Title) {
-        self.paragraph(&format!("# Conversation with {}", escaped(&line(&title.agent))));
+    fn header(&mut self, title: &ExportHeader) {
+        self.paragraph(&format!(
+            "# Conversation with {}",
+            escape_markdown(&single_line(&title.agent))
+        ));
         for (name, value) in title.facts() {
-            self.out.push_str(&format!("- {name}: {}\n", code(&line(&value))));
+            self.out.push_str(&format!("- {name}: {}\n", code_span(&single_line(&value))));
         }
         self.out.push('\n');
         if !title.notes.is_empty() {
             self.paragraph("What was repaired:");
             for note in &title.notes {
-                self.out.push_str(&format!("- {}\n", escaped(&line(note))));
+                self.out.push_str(&format!("- {}\n", escape_markdown(&single_line(note))));
             }
             self.out.push('\n');
         }
     }
 
-    fn act(&mut self, act: &Act<'_, '_>) {
+    fn item(&mut self, act: &ExportTurnItem<'_, '_>) {
         match act {
-            Act::Text(text) => self.prose(text),
-            Act::Media(media) => {
-                self.paragraph(&format!("*[{}]*", escaped(&line(&described(media)))))
-            }
-            Act::Reasoning(reasoning) => self.reasoning(reasoning),
-            Act::Call(call, answer) => {
+            ExportTurnItem::Text(text) => self.prose(text),
+            ExportTurnItem::Media(media) => self.paragraph(&format!(
+                "*[{}]*",
+                escape_markdown(&single_line(&describe_media(media)))
+            )),
+            ExportTurnItem::Reasoning(reasoning) => self.reasoning(reasoning),
+            ExportTurnItem::Call(call, answer) => {
                 self.call(call);
                 self.answer(Some(call), *answer);
             }
-            Act::Stray(answer) => self.answer(None, Some(answer)),
-            Act::Other(other) => {
+            ExportTurnItem::OrphanAnswer(answer) => self.answer(None, Some(answer)),
+            ExportTurnItem::Other(other) => {
                 let json = pretty(&other.json).unwrap_or_else(|| other.json.to_string());
-                self.folded(&format!("Other: {}", html(&line(&other.name))), "json", &json);
+                self.folded(
+                    &format!("Other: {}", escape_html(&single_line(&other.name))),
+                    "json",
+                    &json,
+                );
             }
         }
     }
 
     fn prose(&mut self, text: &str) {
-        for block in blocks(&visible(text)) {
+        for block in blocks(&make_visible(text)) {
             match block {
-                Block::Lines(lines) => self.paragraph(&escaped(lines)),
-                Block::Code { language, body } => self.fenced(language, &body),
+                ProseBlock::Lines(lines) => self.paragraph(&escape_markdown(lines)),
+                ProseBlock::Code { language, body } => self.fenced(language, &body),
             }
         }
     }
 
     /// Text that nothing inside can end.
     fn fenced(&mut self, language: &str, text: &str) {
-        let text = visible(text);
-        let fence = fence(&text);
+        let text = make_visible(text);
+        let fence = safe_fence(&text);
         let plain =
             |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '.' | '-' | '_');
         let language: String = language.chars().filter(plain).take(24).collect();
@@ -103,8 +115,8 @@ impl Page {
         self.paragraph("</details>");
     }
 
-    fn reasoning(&mut self, reasoning: &Reasoning<'_>) {
-        let seal = if reasoning.is_sealed() { " (sealed by the provider)" } else { "" };
+    fn reasoning(&mut self, reasoning: &ReasoningPart<'_>) {
+        let seal = if reasoning.is_provider_bound() { " (sealed by the provider)" } else { "" };
         if reasoning.text.trim().is_empty() {
             self.paragraph(&format!("*[reasoning that cannot be read{seal}]*"));
         } else {
@@ -112,9 +124,13 @@ impl Page {
         }
     }
 
-    fn call(&mut self, call: &Call<'_>) {
-        let id = call.id.as_deref().map(|id| format!(" · id {}", code(&line(id))));
-        self.paragraph(&format!("**Call** {}{}", code(&line(&call.name)), id.unwrap_or_default()));
+    fn call(&mut self, call: &ToolCallPart<'_>) {
+        let id = call.id.as_deref().map(|id| format!(" · id {}", code_span(&single_line(id))));
+        self.paragraph(&format!(
+            "**Call** {}{}",
+            code_span(&single_line(&call.name)),
+            id.unwrap_or_default()
+        ));
         if call.is_free_text() {
             return self.fenced("text", &call.arguments);
         }
@@ -124,33 +140,40 @@ impl Page {
         }
     }
 
-    fn answer(&mut self, call: Option<&Call<'_>>, answer: Option<&Answer<'_>>) {
-        let status = status(answer);
+    fn answer(&mut self, call: Option<&ToolCallPart<'_>>, answer: Option<&ToolResultPart<'_>>) {
+        let status = call_status(answer);
         let mark = match status {
-            Status::Answered => String::new(),
-            Status::Failed | Status::Placeholder | Status::Open => format!(" · {}", status.word()),
+            ExportCallStatus::Answered => String::new(),
+            ExportCallStatus::Failed | ExportCallStatus::Placeholder | ExportCallStatus::Open => {
+                format!(" · {}", status.label())
+            }
         };
         let name =
             call.map(|call| &*call.name).or(answer.and_then(|answer| answer.name.as_deref()));
-        let name = name.map(|name| format!(" of {}", code(&line(name)))).unwrap_or_default();
+        let name =
+            name.map(|name| format!(" of {}", code_span(&single_line(name)))).unwrap_or_default();
         let stray = match (call, answer.and_then(|answer| answer.id.as_deref())) {
-            (None, Some(id)) => format!(" to a call that is not here, id {}", code(&line(id))),
+            (None, Some(id)) => {
+                format!(" to a call that is not here, id {}", code_span(&single_line(id)))
+            }
             (None, None) => " to a call that is not here".to_owned(),
             (Some(_), _) => String::new(),
         };
         self.paragraph(&format!("**Answer**{name}{stray}{mark}"));
         for part in answer.map(|answer| answer.parts.as_slice()).unwrap_or_default() {
-            match part.bit() {
-                Bit::Text(text) => self.fenced("text", text),
-                Bit::Media(media) => self.act(&Act::Media(media)),
-                Bit::Other(other) => self.act(&Act::Other(other)),
-                Bit::Reasoning(_) | Bit::Call(_) | Bit::Answer(_) => {}
+            match part.content() {
+                ContentPart::Text(text) => self.fenced("text", text),
+                ContentPart::Media(media) => self.item(&ExportTurnItem::Media(media)),
+                ContentPart::Unknown(other) => self.item(&ExportTurnItem::Other(other)),
+                ContentPart::Reasoning(_)
+                | ContentPart::ToolCall(_)
+                | ContentPart::ToolResult(_) => {}
             }
         }
     }
 }
 
 /// Text inside of HTML.
-fn html(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

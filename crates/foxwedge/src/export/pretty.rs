@@ -8,7 +8,8 @@ pub(crate) fn pretty(json: &str) -> Option<String> {
     serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
     let mut out = String::with_capacity(json.len() * 2);
     let (mut depth, mut inside, mut escaped) = (0_usize, false, false);
-    let mut characters = json.chars().filter(Outside::default().keeps()).peekable();
+    let mut characters =
+        json.chars().filter(WhitespaceFilter::default().into_predicate()).peekable();
     while let Some(character) = characters.next() {
         match character {
             _ if escaped => escaped = false,
@@ -25,16 +26,16 @@ pub(crate) fn pretty(json: &str) -> Option<String> {
                 if depth > DEEPEST {
                     return None;
                 }
-                step(&mut out, depth);
+                push_line_break(&mut out, depth);
                 continue;
             }
             '}' | ']' => {
                 depth = depth.saturating_sub(1);
-                step(&mut out, depth);
+                push_line_break(&mut out, depth);
             }
             ',' => {
                 out.push(',');
-                step(&mut out, depth);
+                push_line_break(&mut out, depth);
                 continue;
             }
             ':' => {
@@ -48,7 +49,7 @@ pub(crate) fn pretty(json: &str) -> Option<String> {
     Some(out)
 }
 
-fn step(out: &mut String, depth: usize) {
+fn push_line_break(out: &mut String, depth: usize) {
     out.push('\n');
     for _ in 0..depth {
         out.push_str("  ");
@@ -57,13 +58,13 @@ fn step(out: &mut String, depth: usize) {
 
 /// Leaves out the white space between values.
 #[derive(Default)]
-struct Outside {
+struct WhitespaceFilter {
     inside: bool,
     escaped: bool,
 }
 
-impl Outside {
-    fn keeps(mut self) -> impl FnMut(&char) -> bool {
+impl WhitespaceFilter {
+    fn into_predicate(mut self) -> impl FnMut(&char) -> bool {
         move |character| {
             match character {
                 _ if self.escaped => self.escaped = false,

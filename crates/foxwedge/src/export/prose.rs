@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 /// A piece of text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Block<'t> {
+pub(super) enum ProseBlock<'t> {
     /// Lines, without the last line break.
     Lines(&'t str),
     /// Fenced code: the first word behind its fence, and its lines.
@@ -15,20 +15,20 @@ pub(super) enum Block<'t> {
 }
 
 /// Takes a text apart. A fence that is never closed ends with the text.
-pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
+pub(super) fn blocks(text: &str) -> Vec<ProseBlock<'_>> {
     let mut blocks = Vec::new();
-    let mut open: Option<Fence<'_>> = None;
+    let mut open: Option<CodeFence<'_>> = None;
     // Where the current block starts, and where the current line does.
     let (mut start, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {
         let next = at + line.len();
-        match (&open, Fence::opened_by(line)) {
+        match (&open, CodeFence::opened_by(line)) {
             (Some(fence), _) if fence.is_closed_by(line) => {
-                blocks.push(fence.around(text.get(start..at).unwrap_or_default()));
+                blocks.push(fence.code_block(text.get(start..at).unwrap_or_default()));
                 (open, start) = (None, next);
             }
             (None, Some(fence)) => {
-                lines(&mut blocks, text.get(start..at).unwrap_or_default());
+                push_lines(&mut blocks, text.get(start..at).unwrap_or_default());
                 (open, start) = (Some(fence), next);
             }
             (Some(_), _) | (None, None) => {}
@@ -37,21 +37,21 @@ pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
     }
     let rest = text.get(start..).unwrap_or_default();
     match open {
-        Some(fence) => blocks.push(fence.around(rest)),
-        None => lines(&mut blocks, rest),
+        Some(fence) => blocks.push(fence.code_block(rest)),
+        None => push_lines(&mut blocks, rest),
     }
     blocks
 }
 
-fn lines<'t>(blocks: &mut Vec<Block<'t>>, text: &'t str) {
+fn push_lines<'t>(blocks: &mut Vec<ProseBlock<'t>>, text: &'t str) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     if !text.trim().is_empty() {
-        blocks.push(Block::Lines(text));
+        blocks.push(ProseBlock::Lines(text));
     }
 }
 
 /// The marks around fenced code.
-struct Fence<'t> {
+struct CodeFence<'t> {
     mark: char,
     length: usize,
     /// The white space before it, which is no part of the code.
@@ -59,8 +59,8 @@ struct Fence<'t> {
     language: &'t str,
 }
 
-impl<'t> Fence<'t> {
-    fn opened_by(line: &'t str) -> Option<Fence<'t>> {
+impl<'t> CodeFence<'t> {
+    fn opened_by(line: &'t str) -> Option<CodeFence<'t>> {
         let marks = line.trim_start_matches([' ', '\t']);
         let indent = line.get(..line.len() - marks.len())?;
         let mark = marks.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -70,7 +70,7 @@ impl<'t> Fence<'t> {
             return None;
         }
         let language = info.split_whitespace().next().unwrap_or_default();
-        Some(Fence { mark, length, indent, language })
+        Some(CodeFence { mark, length, indent, language })
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
@@ -78,7 +78,7 @@ impl<'t> Fence<'t> {
         inner.len() >= self.length && inner.chars().all(|c| c == self.mark)
     }
 
-    fn around(&self, body: &'t str) -> Block<'t> {
+    fn code_block(&self, body: &'t str) -> ProseBlock<'t> {
         let body = match self.indent {
             "" => Cow::Borrowed(body),
             indent => {
@@ -88,18 +88,18 @@ impl<'t> Fence<'t> {
                 Cow::Owned(body.split_inclusive('\n').map(bare).collect())
             }
         };
-        Block::Code { language: self.language, body }
+        ProseBlock::Code { language: self.language, body }
     }
 }
 
 /// A piece of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Span<'t> {
+pub(super) enum InlineSpan<'t> {
     Plain(&'t str),
     /// Code with its marks.
     Code(&'t str),
     /// Marks that open nothing on this line; the first may have a backslash before it.
-    Loose {
+    UnmatchedMarks {
         marks: &'t str,
         escaped: bool,
     },
@@ -107,8 +107,8 @@ pub(super) enum Span<'t> {
 
 /// Takes a line apart. As in Markdown, code ends at the next run of as many marks, and a backslash
 /// before a mark makes it a letter.
-pub(super) fn spans(line: &str) -> Vec<Span<'_>> {
-    let runs = runs(line);
+pub(super) fn spans(line: &str) -> Vec<InlineSpan<'_>> {
+    let runs = backtick_runs(line);
     // For each run, the next one of its length; from the back, so that each is looked at once.
     let mut next_of = HashMap::new();
     let mut closing = vec![None; runs.len()];
@@ -122,31 +122,31 @@ pub(super) fn spans(line: &str) -> Vec<Span<'_>> {
             head.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
         });
         let end = closing[index].filter(|_| !escaped).and_then(|end| runs.get(end));
-        plain(&mut spans, line.get(at..run.start).unwrap_or_default());
+        push_plain(&mut spans, line.get(at..run.start).unwrap_or_default());
         match (end, closing[index]) {
             (Some(end), Some(last)) => {
-                spans.push(Span::Code(line.get(run.start..end.end).unwrap_or_default()));
+                spans.push(InlineSpan::Code(line.get(run.start..end.end).unwrap_or_default()));
                 (at, index) = (end.end, last + 1);
             }
             _ => {
                 let marks = line.get(run.clone()).unwrap_or_default();
-                spans.push(Span::Loose { marks, escaped });
+                spans.push(InlineSpan::UnmatchedMarks { marks, escaped });
                 (at, index) = (run.end, index + 1);
             }
         }
     }
-    plain(&mut spans, line.get(at..).unwrap_or_default());
+    push_plain(&mut spans, line.get(at..).unwrap_or_default());
     spans
 }
 
-fn plain<'t>(spans: &mut Vec<Span<'t>>, text: &'t str) {
+fn push_plain<'t>(spans: &mut Vec<InlineSpan<'t>>, text: &'t str) {
     if !text.is_empty() {
-        spans.push(Span::Plain(text));
+        spans.push(InlineSpan::Plain(text));
     }
 }
 
 /// Where the runs of backticks are.
-fn runs(line: &str) -> Vec<Range<usize>> {
+fn backtick_runs(line: &str) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, byte) in line.bytes().enumerate() {
         match runs.last_mut() {
@@ -159,8 +159,8 @@ fn runs(line: &str) -> Vec<Range<usize>> {
 }
 
 /// A fence that nothing in the text can close.
-pub(super) fn fence(text: &str) -> String {
-    let longest = runs(text).into_iter().map(|run| run.len()).max().unwrap_or(0);
+pub(super) fn safe_fence(text: &str) -> String {
+    let longest = backtick_runs(text).into_iter().map(|run| run.len()).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
 }
 
@@ -170,21 +170,21 @@ mod tests {
 
     #[test]
     fn fenced_code_is_found() {
-        let code = |language, body: &'static str| Block::Code { language, body: body.into() };
+        let code = |language, body: &'static str| ProseBlock::Code { language, body: body.into() };
         let table = [
             (
                 "a\n```rust\nb\n```\nc",
-                vec![Block::Lines("a"), code("rust", "b\n"), Block::Lines("c")],
+                vec![ProseBlock::Lines("a"), code("rust", "b\n"), ProseBlock::Lines("c")],
             ),
             ("~~~\n```\n~~~", vec![code("", "```\n")]),
             ("````\n```\n  ````  \n", vec![code("", "```\n")]),
             ("```\nopen", vec![code("", "open")]),
             (
                 "1. x\n   ```sh\n   ls\n     -l\n  y\n   ```",
-                vec![Block::Lines("1. x"), code("sh", "ls\n  -l\ny\n")],
+                vec![ProseBlock::Lines("1. x"), code("sh", "ls\n  -l\ny\n")],
             ),
-            ("- ```\nx", vec![Block::Lines("- ```\nx")]),
-            ("``` a`b\nx", vec![Block::Lines("``` a`b\nx")]),
+            ("- ```\nx", vec![ProseBlock::Lines("- ```\nx")]),
+            ("``` a`b\nx", vec![ProseBlock::Lines("``` a`b\nx")]),
             ("\n\n", vec![]),
         ];
         for (text, expected) in table {
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn code_in_a_line_is_found_as_markdown_finds_it() {
-        use Span::{Code, Plain};
-        let loose = |escaped| Span::Loose { marks: "`", escaped };
+        use InlineSpan::{Code, Plain};
+        let loose = |escaped| InlineSpan::UnmatchedMarks { marks: "`", escaped };
         let table = [
             ("a `b` c", vec![Plain("a "), Code("`b`"), Plain(" c")]),
             ("``a`b`` ` c", vec![Code("``a`b``"), Plain(" "), loose(false), Plain(" c")]),
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn a_fence_is_longer_than_anything_inside() {
         for (text, expected) in [("", 3), ("``", 3), ("```", 4), ("a ````` b", 6)] {
-            assert_eq!(fence(text).len(), expected, "{text}");
+            assert_eq!(safe_fence(text).len(), expected, "{text}");
         }
     }
 }

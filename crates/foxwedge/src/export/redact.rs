@@ -5,47 +5,51 @@
 //! known form or a telling name, and nothing else.
 
 mod find;
-mod keys;
-mod named;
-mod value;
-mod places;
+mod secret_tokens;
+mod secret_names;
+mod secret_values;
+mod private_places;
 mod json;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
-use foxwedge_dialect::canon::{
-    Answer, Bit, Call, History, Media, Other, Part, Reasoning, Said, Seal, Source,
+use foxwedge_dialect::model::{
+    ContentPart, MediaPart, MediaSource, ModelHistory, ModelMessage, ModelPart, ReasoningPart,
+    ReasoningSignature, ToolCallPart, ToolResultPart, UnknownPart,
 };
 
 use super::{
-    Title,
-    scene::{bytes, described},
+    ExportHeader,
+    export_turns::{describe_media, format_bytes},
 };
-use find::{Hit, find};
+use find::{PrivateMatch, find_private};
 
 /// The title and the history without anything private. Media is left out.
-pub(crate) fn redact(title: &Title, history: &History<'_>) -> (Title, History<'static>) {
-    let mut redactor = Redactor::default();
+pub(crate) fn redact(
+    title: &ExportHeader,
+    history: &ModelHistory<'_>,
+) -> (ExportHeader, ModelHistory<'static>) {
+    let mut redactor = SecretRedactor::default();
     // The first reading learns what is secret, the second takes it out everywhere.
-    redactor.all(title, history);
-    redactor.all(title, history)
+    redactor.redact_all(title, history);
+    redactor.redact_all(title, history)
 }
 
 /// What is known to be secret so far.
 #[derive(Default)]
-struct Redactor {
+struct SecretRedactor {
     /// The number of each secret.
     numbers: HashMap<String, usize>,
-    known: Known,
+    known: KnownSecrets,
 }
 
 /// Secrets by their first bytes.
 #[derive(Default)]
-struct Known(HashMap<[u8; Known::HEAD], Vec<String>>);
+struct KnownSecrets(HashMap<[u8; KnownSecrets::HEAD], Vec<String>>);
 
-impl Known {
+impl KnownSecrets {
     const HEAD: usize = 6;
     /// Shorter ones could be a part of anything.
     const SHORTEST: usize = 8;
@@ -57,7 +61,7 @@ impl Known {
         let telling = secret.bytes().any(|byte| !byte.is_ascii_alphabetic());
         let Some(head) = secret.as_bytes().first_chunk().filter(|_| telling) else { return };
         let same = self.0.entry(*head).or_default();
-        if secret.len() >= Known::SHORTEST && same.len() < Known::MOST {
+        if secret.len() >= KnownSecrets::SHORTEST && same.len() < KnownSecrets::MOST {
             same.push(secret.to_owned());
         }
     }
@@ -73,86 +77,97 @@ impl Known {
     }
 }
 
-impl Redactor {
-    fn all(&mut self, title: &Title, history: &History<'_>) -> (Title, History<'static>) {
-        let title = Title {
-            agent: self.text(&title.agent),
-            session: self.text(&title.session),
-            project: title.project.as_deref().map(|text| self.text(text)),
+impl SecretRedactor {
+    fn redact_all(
+        &mut self,
+        title: &ExportHeader,
+        history: &ModelHistory<'_>,
+    ) -> (ExportHeader, ModelHistory<'static>) {
+        let title = ExportHeader {
+            agent: self.redact_text(&title.agent),
+            session: self.redact_text(&title.session),
+            project: title.project.as_deref().map(|text| self.redact_text(text)),
             started: title.started.clone(),
             updated: title.updated.clone(),
-            file: title.file.as_deref().map(|text| self.text(text)),
+            file: title.file.as_deref().map(|text| self.redact_text(text)),
             messages: title.messages,
             calls: title.calls,
-            notes: title.notes.iter().map(|text| self.text(text)).collect(),
+            notes: title.notes.iter().map(|text| self.redact_text(text)).collect(),
         };
-        let said = |said: &Said<'_>| {
-            Said::new(said.role, said.parts.iter().map(|part| self.part(part)).collect())
+        let said = |said: &ModelMessage<'_>| {
+            ModelMessage::new(
+                said.role,
+                said.parts.iter().map(|part| self.redact_part(part)).collect(),
+            )
         };
-        (title, History { messages: history.messages.iter().map(said).collect() })
+        (title, ModelHistory { messages: history.messages.iter().map(said).collect() })
     }
 
-    fn part(&mut self, part: &Part<'_>) -> Part<'static> {
-        Part::new(match part.bit() {
-            Bit::Text(text) => Bit::Text(self.text(text).into()),
-            Bit::Media(media) => Bit::Text(self.media(media).into()),
-            Bit::Reasoning(reasoning) => Bit::Reasoning(Reasoning {
-                text: self.text(&reasoning.text).into(),
+    fn redact_part(&mut self, part: &ModelPart<'_>) -> ModelPart<'static> {
+        ModelPart::new(match part.content() {
+            ContentPart::Text(text) => ContentPart::Text(self.redact_text(text).into()),
+            ContentPart::Media(media) => ContentPart::Text(self.redact_media(media).into()),
+            ContentPart::Reasoning(reasoning) => ContentPart::Reasoning(ReasoningPart {
+                text: self.redact_text(&reasoning.text).into(),
                 // That it was sealed is all that is told of a seal.
-                seal: match reasoning.is_sealed() {
-                    true => Seal::Redacted("".into()),
-                    false => Seal::Open,
+                signature: match reasoning.is_provider_bound() {
+                    true => ReasoningSignature::Redacted("".into()),
+                    false => ReasoningSignature::Unsigned,
                 },
             }),
-            Bit::Call(call) => Bit::Call(Call {
-                id: call.id.as_deref().map(|id| self.text(id).into()),
-                name: self.text(&call.name).into(),
+            ContentPart::ToolCall(call) => ContentPart::ToolCall(ToolCallPart {
+                id: call.id.as_deref().map(|id| self.redact_text(id).into()),
+                name: self.redact_text(&call.name).into(),
                 family: call.family,
-                arguments: self.arguments(call).into(),
+                arguments: self.redact_arguments(call).into(),
                 signature: None,
             }),
-            Bit::Answer(answer) => Bit::Answer(Answer {
-                id: answer.id.as_deref().map(|id| self.text(id).into()),
-                name: answer.name.as_deref().map(|name| self.text(name).into()),
+            ContentPart::ToolResult(answer) => ContentPart::ToolResult(ToolResultPart {
+                id: answer.id.as_deref().map(|id| self.redact_text(id).into()),
+                name: answer.name.as_deref().map(|name| self.redact_text(name).into()),
                 family: answer.family,
-                parts: answer.parts.iter().map(|part| self.part(part)).collect(),
+                parts: answer.parts.iter().map(|part| self.redact_part(part)).collect(),
                 error: answer.error,
             }),
-            Bit::Other(other) => Bit::Other(Other {
-                name: self.text(&other.name).into(),
-                json: self.json(&other.json).into(),
+            ContentPart::Unknown(other) => ContentPart::Unknown(UnknownPart {
+                name: self.redact_text(&other.name).into(),
+                json: self.redact_json(&other.json).into(),
             }),
         })
     }
 
-    fn arguments(&mut self, call: &Call<'_>) -> String {
-        if call.is_free_text() { self.text(&call.arguments) } else { self.json(&call.arguments) }
+    fn redact_arguments(&mut self, call: &ToolCallPart<'_>) -> String {
+        if call.is_free_text() {
+            self.redact_text(&call.arguments)
+        } else {
+            self.redact_json(&call.arguments)
+        }
     }
 
     /// What is said in the place of media.
-    fn media(&mut self, media: &Media<'_>) -> String {
+    fn redact_media(&mut self, media: &MediaPart<'_>) -> String {
         let told = match &media.source {
-            Source::Data(_) | Source::Text(_) => described(media),
-            Source::Url(url) => {
-                format!("{}, at an address of {}", media.kind.name(), bytes(url.len()))
+            MediaSource::Data(_) | MediaSource::Text(_) => describe_media(media),
+            MediaSource::Url(url) => {
+                format!("{}, at an address of {}", media.kind.name(), format_bytes(url.len()))
             }
-            Source::Stored { .. } => format!("{}, stored by the provider", media.kind.name()),
+            MediaSource::Stored { .. } => format!("{}, stored by the provider", media.kind.name()),
         };
-        let told = self.text(&told);
+        let told = self.redact_text(&told);
         format!("[left out: {told}]")
     }
 
     /// A text without its secrets.
-    fn text(&mut self, text: &str) -> String {
+    fn redact_text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
-        for Hit { range, home } in find(text, &self.known) {
+        for PrivateMatch { range, is_home_folder: home } in find_private(text, &self.known) {
             out.push_str(text.get(at..range.start).unwrap_or_default());
             let found = text.get(range.clone()).unwrap_or_default();
             if home {
                 out.push('~');
             } else {
-                out.push_str(&self.mark(found));
+                out.push_str(&self.secret_mark(found));
             }
             at = range.end;
         }
@@ -161,7 +176,7 @@ impl Redactor {
     }
 
     /// The mark of a secret.
-    fn mark(&mut self, secret: &str) -> String {
+    fn secret_mark(&mut self, secret: &str) -> String {
         let next = self.numbers.len() + 1;
         let number = match self.numbers.get(secret) {
             Some(number) => *number,

@@ -1,5 +1,5 @@
-use foxwedge_core::Wire;
-use foxwedge_dialect::canon::decode;
+use foxwedge_core::Format;
+use foxwedge_dialect::model::decode;
 
 use super::*;
 
@@ -18,20 +18,22 @@ const DOCUMENT: &str = r##"{"system":"Be kind.","messages":[
             {"type":"image","source":{"type":"base64","media_type":"image/svg+xml","data":"aGVsbG8="}}]}]},
     {"role":"assistant","content":"Done \u202e\u001b."}]}"##;
 
-fn title() -> Title {
-    Title {
+fn title() -> ExportHeader {
+    ExportHeader {
         agent: "agent <x>".into(),
         session: "s-1".into(),
         project: Some("~/`code`".into()),
         messages: 4,
         calls: 3,
         notes: vec!["call `c` was never answered".into()],
-        ..Title::default()
+        ..ExportHeader::default()
     }
 }
 
-fn written(write: fn(&Title, &foxwedge_dialect::canon::History<'_>) -> String) -> String {
-    write(&title(), &decode(DOCUMENT, Wire::Anthropic).expect("readable"))
+fn written(
+    write: fn(&ExportHeader, &foxwedge_dialect::model::ModelHistory<'_>) -> String,
+) -> String {
+    write(&title(), &decode(DOCUMENT, Format::Anthropic).expect("readable"))
 }
 
 #[test]
@@ -186,7 +188,7 @@ fn the_middle_of_long_answers_is_folded() {
         {{"role":"assistant","content":null,"tool_calls":[{{"id":"a","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},
         {{"role":"tool","tool_call_id":"a","content":{text}}}]"#
     );
-    let history = decode(&document, Wire::OpenaiChat).expect("readable");
+    let history = decode(&document, Format::OpenaiChat).expect("readable");
     let page = html(&title(), &history);
     assert!(page.contains("<summary>84 more lines</summary>"), "{page}");
     for line in ["line 10</code>", "<code>line 11\n", "line 94</code>", "<code>line 95\n"] {
@@ -199,9 +201,9 @@ fn no_history_panics() {
     let documents =
         ["[]", "[{}]", r#"[{"role":"tool"}]"#, r#"[{"role":"user","content":[{"type":"x"}]}]"#];
     for document in documents {
-        let history = decode(document, Wire::OpenaiChat).expect("readable");
+        let history = decode(document, Format::OpenaiChat).expect("readable");
         for write in [markdown, html, json] {
-            assert!(!write(&Title::default(), &history).is_empty());
+            assert!(!write(&ExportHeader::default(), &history).is_empty());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The text with line breaks as `\n`, and a visible mark for everything that hides or misleads.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(super) fn make_visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c == '\r' || is_hidden(c)) {
         return Cow::Borrowed(text);
     }
@@ -12,7 +12,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     while let Some(character) = characters.next() {
         match character {
             '\r' if characters.peek() == Some(&'\n') => {}
-            c if is_hidden(c) => mark(&mut out, c),
+            c if is_hidden(c) => push_mark(&mut out, c),
             c => out.push(c),
         }
     }
@@ -20,8 +20,8 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The same, on one line.
-pub(super) fn line(text: &str) -> String {
-    visible(text).replace(['\n', '\t'], " ")
+pub(super) fn single_line(text: &str) -> String {
+    make_visible(text).replace(['\n', '\t'], " ")
 }
 
 /// What nobody sees, and what makes the rest look different. Joiners stay: words and emoji of many
@@ -37,7 +37,7 @@ fn is_hidden(c: char) -> bool {
 }
 
 /// The best known control characters have names; the others go by their number.
-fn mark(out: &mut String, hidden: char) {
+fn push_mark(out: &mut String, hidden: char) {
     let name = match hidden {
         '\0' => "NUL",
         '\u{7}' => "BEL",
@@ -67,8 +67,8 @@ mod tests {
             ("👩\u{200d}🚀 می\u{200c}خواهم", "👩\u{200d}🚀 می\u{200c}خواهم"),
         ];
         for (text, expected) in table {
-            assert_eq!(visible(text), expected, "{text:?}");
+            assert_eq!(make_visible(text), expected, "{text:?}");
         }
-        assert_eq!(line("a\nb\tc"), "a b c");
+        assert_eq!(single_line("a\nb\tc"), "a b c");
     }
 }

@@ -5,37 +5,37 @@ use std::collections::HashMap;
 use foxwedge_core::{RepairLosses, rules};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::judged;
+use super::file_reports;
 use crate::{
-    outcome::{Applied, Judged, Outcome, Sitting, place},
-    say::{BOLD, DIM, GOOD, clean, count, cut, paint},
+    cli_output::{BOLD, DIM, GOOD, clean, cut, paint, pluralize},
+    outcome::{AppliedEdit, FileReport, SessionRef, TargetOutcome, message_path},
 };
 
 /// One step of a repair, where it was made.
 #[derive(Clone, Copy)]
 pub(super) struct RepairStep<'a> {
     pub(super) path: &'a str,
-    session: Option<&'a Sitting>,
-    pub(super) applied: &'a Applied,
+    session: Option<&'a SessionRef>,
+    pub(super) applied: &'a AppliedEdit,
 }
 
 /// How many steps all repairs had, listed or not.
-pub(super) fn total(outcomes: &[Outcome]) -> usize {
-    judged(outcomes).map(|(_, judged)| judged.steps).sum()
+pub(super) fn total(outcomes: &[TargetOutcome]) -> usize {
+    file_reports(outcomes).map(|(_, judged)| judged.steps).sum()
 }
 
 /// The steps of all repairs that are listed.
-pub(super) fn steps(outcomes: &[Outcome]) -> impl Iterator<Item = RepairStep<'_>> {
-    judged(outcomes).flat_map(|(path, judged)| {
+pub(super) fn steps(outcomes: &[TargetOutcome]) -> impl Iterator<Item = RepairStep<'_>> {
+    file_reports(outcomes).flat_map(|(path, judged)| {
         let session = judged.session.as_ref();
         judged.applied.iter().map(move |applied| RepairStep { path, session, applied })
     })
 }
 
 /// What all repairs cost.
-pub(super) fn losses(outcomes: &[Outcome]) -> RepairLosses {
+pub(super) fn losses(outcomes: &[TargetOutcome]) -> RepairLosses {
     let mut all = RepairLosses::default();
-    judged(outcomes).for_each(|(_, judged)| all.add(&judged.losses));
+    file_reports(outcomes).for_each(|(_, judged)| all.add(&judged.losses));
     all
 }
 
@@ -72,7 +72,7 @@ impl<'a> RepairStep<'a> {
 
     /// As programs read it.
     pub(super) fn entry(&self) -> StepEntry<'a> {
-        let Applied { edit, role, position, .. } = self.applied;
+        let AppliedEdit { edit, role, position, .. } = self.applied;
         let rule = rules::ALL.iter().find(|rule| rule.code == edit.code);
         StepEntry {
             code: format!("FW{}", edit.code),
@@ -93,12 +93,12 @@ impl<'a> RepairStep<'a> {
 
     /// The message, as `messages[3]`.
     pub(super) fn message(&self) -> String {
-        place(self.applied.wire, self.applied.edit.message)
+        message_path(self.applied.wire, self.applied.edit.message)
     }
 }
 
 /// All steps, as a list.
-pub(super) struct StepList<'a>(pub(super) &'a [Outcome]);
+pub(super) struct StepList<'a>(pub(super) &'a [TargetOutcome]);
 
 impl Serialize for StepList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -121,9 +121,9 @@ impl Serialize for LossCounts {
 }
 
 /// What repairs cost, in words: `13 thinking blocks removed`.
-pub(super) fn cost(losses: &RepairLosses) -> Vec<String> {
+pub(super) fn describe_losses(losses: &RepairLosses) -> Vec<String> {
     let told = |number: usize, noun: &str, verb: &str| {
-        (number > 0).then(|| format!("{} {verb}", count(number, noun)))
+        (number > 0).then(|| format!("{} {verb}", pluralize(number, noun)))
     };
     [
         told(losses.thinking_blocks_removed, "thinking block", "removed"),
@@ -138,20 +138,20 @@ pub(super) fn cost(losses: &RepairLosses) -> Vec<String> {
 }
 
 /// Lines told of one file.
-const MOST: usize = 20;
+const MAX_LINES: usize = 20;
 /// Steps of one kind that are told one by one.
-const ALIKE: usize = 4;
+const MAX_ALIKE: usize = 4;
 
 /// What the repair of one file did, each kind of step told once.
-pub(super) fn block(path: &str, judged: &Judged) -> String {
+pub(super) fn format_file_steps(path: &str, judged: &FileReport) -> String {
     if judged.applied.is_empty() {
         return String::new();
     }
     let mut text = format!("{}\n", paint(BOLD, clean(path)));
-    let lines = folded(&judged.applied);
-    for line in lines.iter().take(MOST) {
+    let lines = fold_steps(&judged.applied);
+    for line in lines.iter().take(MAX_LINES) {
         let code = paint(BOLD, format_args!("FW{}", line.first.edit.code));
-        let mut place = place(line.first.wire, line.first.edit.message);
+        let mut place = message_path(line.first.wire, line.first.edit.message);
         if let Some(number) = line.first.line {
             place = format!("line {number} {place}");
         }
@@ -163,24 +163,24 @@ pub(super) fn block(path: &str, judged: &Judged) -> String {
         let (fixed, note) = (paint(GOOD, "fixed"), cut(&clean(line.note), 200));
         text.push_str(&format!("  {fixed} {code} {place}: {note}\n"));
     }
-    let told: usize = lines.iter().take(MOST).map(|line| line.steps).sum();
+    let told: usize = lines.iter().take(MAX_LINES).map(|line| line.steps).sum();
     let left = judged.steps.saturating_sub(told);
     if left > 0 {
-        text.push_str(&format!("  … and {}\n", count(left, "more step")));
+        text.push_str(&format!("  … and {}\n", pluralize(left, "more step")));
     }
     text
 }
 
 /// Steps that are told in one line.
 struct StepLine<'a> {
-    first: &'a Applied,
+    first: &'a AppliedEdit,
     steps: usize,
     note: &'a str,
 }
 
 /// Steps that say the same are one line; of those that differ in an id only, the first few are
 /// told, and the others counted.
-fn folded(applied: &[Applied]) -> Vec<StepLine<'_>> {
+fn fold_steps(applied: &[AppliedEdit]) -> Vec<StepLine<'_>> {
     let mut lines: Vec<StepLine<'_>> = Vec::new();
     let mut same: HashMap<(u16, &str), usize> = HashMap::new();
     let mut kinds: HashMap<(u16, &str), (usize, usize)> = HashMap::new();
@@ -192,7 +192,7 @@ fn folded(applied: &[Applied]) -> Vec<StepLine<'_>> {
         }
         let (told, last) = kinds.entry((edit.code, edit.strategy.name())).or_insert((0, 0));
         *told += 1;
-        if *told > ALIKE {
+        if *told > MAX_ALIKE {
             lines.get_mut(*last).into_iter().for_each(|line| line.steps += 1);
             continue;
         }

@@ -3,28 +3,28 @@
 //! Built where the document is at hand, drawn later: it holds short, clean text only, whatever
 //! the size of the messages.
 
-use foxwedge_core::{Draft, Fate, Finding, Kind, Pairing, Span};
+use foxwedge_core::{CallPairing, Draft, Finding, PartKind, ResultMatch, Span};
 
-use super::row::{self, Row};
+use super::row::{self, MessageRow};
 
 /// What is drawn of a document.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Excerpt {
-    pub(crate) lines: Vec<Line>,
+pub(crate) struct FindingExcerpt {
+    pub(crate) lines: Vec<ExcerptLine>,
 }
 
 /// One line of an excerpt.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
-    pub(crate) rail: Rail,
-    pub(crate) kind: LineKind,
+pub(crate) struct ExcerptLine {
+    pub(crate) rail: ExcerptRail,
+    pub(crate) kind: ExcerptLineKind,
 }
 
 /// What stands on a line.
 #[derive(Clone, Debug)]
-pub(crate) enum LineKind {
+pub(crate) enum ExcerptLineKind {
     /// A message.
-    Message(usize, Row),
+    Message(usize, MessageRow),
     /// Messages that are left out.
     Gap(usize),
     /// The half that is not there.
@@ -33,53 +33,53 @@ pub(crate) enum LineKind {
 
 /// The piece of the rail on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rail {
+pub(crate) enum ExcerptRail {
     Off,
     Through,
-    First(End),
-    Middle(End),
-    Last(End),
+    First(RailEnd),
+    Middle(RailEnd),
+    Last(RailEnd),
 }
 
 /// What the rail joins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
+pub(crate) enum RailEnd {
     Call,
     Answer,
     Nothing,
 }
 
 /// A stop of the rail.
-struct Stop {
+struct RailStop {
     message: usize,
-    end: End,
+    end: RailEnd,
     /// Stops that are no message stand before or behind one.
-    absent: Option<(Side, String)>,
+    absent: Option<(AbsentSide, String)>,
 }
 
-impl Stop {
+impl RailStop {
     fn order(&self) -> (usize, u8) {
         let side = match self.absent {
-            Some((Side::Before, _)) => 0,
+            Some((AbsentSide::Before, _)) => 0,
             None => 1,
-            Some((Side::Behind, _)) => 2,
+            Some((AbsentSide::After, _)) => 2,
         };
         (self.message, side)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+enum AbsentSide {
     Before,
-    Behind,
+    After,
 }
 
 /// The excerpt of a finding.
-pub(crate) fn of(draft: &Draft<'_>, pairing: &Pairing, finding: &Finding) -> Excerpt {
-    if finding.at.message >= draft.messages.len() {
-        return Excerpt::default();
+pub(crate) fn of(draft: &Draft<'_>, pairing: &CallPairing, finding: &Finding) -> FindingExcerpt {
+    if finding.location.message >= draft.messages.len() {
+        return FindingExcerpt::default();
     }
-    let focus = part_at(draft, finding.at.message, finding.at.span);
+    let focus = part_at(draft, finding.location.message, finding.location.span);
     let mut stops = focus.map(|part| stops(draft, pairing, part)).unwrap_or_default();
     // What is missing is drawn where it is the point: in findings about pairs.
     if finding.rule.code / 100 != 1 {
@@ -88,13 +88,17 @@ pub(crate) fn of(draft: &Draft<'_>, pairing: &Pairing, finding: &Finding) -> Exc
     if let Some(partner) = finding.partner
         && !stops.iter().any(|stop| stop.message == partner.message)
     {
-        stops.push(Stop { message: partner.message, end: End::Call, absent: None });
+        stops.push(RailStop { message: partner.message, end: RailEnd::Call, absent: None });
     }
-    stops.sort_by_key(Stop::order);
+    stops.sort_by_key(RailStop::order);
     stops.dedup_by_key(|stop| (stop.message, stop.absent.is_some()));
     let second = finding.partner.and_then(|place| part_at(draft, place.message, place.span));
-    let marks = row::Marks { whole: focus.is_none().then_some(finding.at.message), focus, second };
-    lines(draft, finding.at.message, &stops, &marks)
+    let marks = row::ExcerptMarks {
+        whole: focus.is_none().then_some(finding.location.message),
+        focus,
+        second,
+    };
+    lay_out_lines(draft, finding.location.message, &stops, &marks)
 }
 
 /// The part of a message under a span.
@@ -109,69 +113,74 @@ fn part_at(draft: &Draft<'_>, message: usize, span: Span) -> Option<usize> {
 }
 
 /// Where the rail of a call or an answer stops.
-fn stops(draft: &Draft<'_>, pairing: &Pairing, part: usize) -> Vec<Stop> {
-    let at = |message, end| Stop { message, end, absent: None };
+fn stops(draft: &Draft<'_>, pairing: &CallPairing, part: usize) -> Vec<RailStop> {
+    let at = |message, end| RailStop { message, end, absent: None };
     if let Ok(index) = pairing.calls.binary_search_by_key(&part, |call| call.part()) {
         let call = pairing.calls[index];
         let other = match call.answer().and_then(|answer| pairing.answers.get(answer)) {
-            Some(answer) => at(answer.message(), End::Answer),
+            Some(answer) => at(answer.message(), RailEnd::Answer),
             None => no_answer(draft, pairing, index),
         };
-        return vec![at(call.message(), End::Call), other];
+        return vec![at(call.message(), RailEnd::Call), other];
     }
     let Ok(index) = pairing.answers.binary_search_by_key(&part, |answer| answer.part()) else {
         return Vec::new();
     };
     let answer = pairing.answers[index];
-    let mut stops = vec![at(answer.message(), End::Answer)];
-    let (call, other) = match answer.fate() {
-        Fate::Duplicate(call) => {
+    let mut stops = vec![at(answer.message(), RailEnd::Answer)];
+    let (call, other) = match answer.result_match() {
+        ResultMatch::Duplicate(call) => {
             (Some(call), pairing.calls.get(call).and_then(|paired| paired.answer()))
         }
         fate => (fate.call(), None),
     };
     match call.and_then(|call| pairing.calls.get(call)) {
-        Some(call) => stops.push(at(call.message(), End::Call)),
+        Some(call) => stops.push(at(call.message(), RailEnd::Call)),
         None => {
-            let text = format!("no call{}", row::named(" for ", answer_id(draft, part)));
-            let absent = Some((Side::Before, text));
-            stops.push(Stop { message: answer.message(), end: End::Nothing, absent });
+            let text = format!("no call{}", row::prefixed_name(" for ", answer_id(draft, part)));
+            let absent = Some((AbsentSide::Before, text));
+            stops.push(RailStop { message: answer.message(), end: RailEnd::Nothing, absent });
         }
     }
     stops.extend(
         other
             .and_then(|other| pairing.answers.get(other))
-            .map(|other| at(other.message(), End::Answer)),
+            .map(|other| at(other.message(), RailEnd::Answer)),
     );
     stops
 }
 
 /// The place where the answer of an unanswered call should stand: behind the answers its turn has.
-fn no_answer(draft: &Draft<'_>, pairing: &Pairing, index: usize) -> Stop {
+fn no_answer(draft: &Draft<'_>, pairing: &CallPairing, index: usize) -> RailStop {
     let call = pairing.calls[index];
     let mut message = call.message();
-    if let Some(group) = pairing.groups.get(call.group()) {
+    if let Some(group) = pairing.turns.get(call.turn()) {
         message = group.messages().end.saturating_sub(1).max(message);
-        let answered = |at: &usize| draft.messages.get(*at).is_some_and(|m| draft.answers_in(m));
+        let answered = |at: &usize| draft.messages.get(*at).is_some_and(|m| draft.has_answers(m));
         message = group.home().clone().rev().find(answered).unwrap_or(message);
     }
     let id = match draft.parts.get(call.part()).map(|part| &part.kind) {
-        Some(Kind::Call(call)) => call.id.as_deref().or(call.name.as_deref()),
+        Some(PartKind::Call(call)) => call.id.as_deref().or(call.name.as_deref()),
         _ => None,
     };
-    let text = format!("no answer{}", row::named(" to ", id));
-    Stop { message, end: End::Nothing, absent: Some((Side::Behind, text)) }
+    let text = format!("no answer{}", row::prefixed_name(" to ", id));
+    RailStop { message, end: RailEnd::Nothing, absent: Some((AbsentSide::After, text)) }
 }
 
 fn answer_id<'d>(draft: &'d Draft<'_>, part: usize) -> Option<&'d str> {
     match &draft.parts.get(part)?.kind {
-        Kind::Answer(answer) => answer.id.as_deref().or(answer.tool()),
+        PartKind::Answer(answer) => answer.id.as_deref().or(answer.tool()),
         _ => None,
     }
 }
 
 /// Lays the lines out: every stop with a neighbour on each side, and gaps between.
-fn lines(draft: &Draft<'_>, at: usize, stops: &[Stop], marks: &row::Marks) -> Excerpt {
+fn lay_out_lines(
+    draft: &Draft<'_>,
+    at: usize,
+    stops: &[RailStop],
+    marks: &row::ExcerptMarks,
+) -> FindingExcerpt {
     let last = draft.messages.len().saturating_sub(1);
     let mut shown: Vec<usize> = stops
         .iter()
@@ -181,7 +190,7 @@ fn lines(draft: &Draft<'_>, at: usize, stops: &[Stop], marks: &row::Marks) -> Ex
         .collect();
     shown.sort_unstable();
     shown.dedup();
-    let mut excerpt = Excerpt::default();
+    let mut excerpt = FindingExcerpt::default();
     let mut passed = 0;
     let mut before: Option<usize> = None;
     // A lone stop joins nothing.
@@ -189,50 +198,71 @@ fn lines(draft: &Draft<'_>, at: usize, stops: &[Stop], marks: &row::Marks) -> Ex
     for message in shown {
         let hidden = before.map_or(0, |before| message - before - 1);
         if hidden == 1 {
-            excerpt.message(draft, message - 1, rail(stops, &mut passed, |_| false), marks);
+            excerpt.push_message(
+                draft,
+                message - 1,
+                next_rail(stops, &mut passed, |_| false),
+                marks,
+            );
         } else if hidden > 1 {
-            let rail = rail(stops, &mut passed, |_| false);
-            excerpt.lines.push(Line { rail, kind: LineKind::Gap(hidden) });
+            let rail = next_rail(stops, &mut passed, |_| false);
+            excerpt.lines.push(ExcerptLine { rail, kind: ExcerptLineKind::Gap(hidden) });
         }
         before = Some(message);
-        excerpt.absent(stops, &mut passed, message, Side::Before);
-        let here = |stop: &Stop| stop.message == message && stop.absent.is_none();
-        excerpt.message(draft, message, rail(stops, &mut passed, here), marks);
-        excerpt.absent(stops, &mut passed, message, Side::Behind);
+        excerpt.push_absent(stops, &mut passed, message, AbsentSide::Before);
+        let here = |stop: &RailStop| stop.message == message && stop.absent.is_none();
+        excerpt.push_message(draft, message, next_rail(stops, &mut passed, here), marks);
+        excerpt.push_absent(stops, &mut passed, message, AbsentSide::After);
     }
     excerpt
 }
 
-impl Excerpt {
-    fn message(&mut self, draft: &Draft<'_>, at: usize, rail: Rail, marks: &row::Marks) {
+impl FindingExcerpt {
+    fn push_message(
+        &mut self,
+        draft: &Draft<'_>,
+        at: usize,
+        rail: ExcerptRail,
+        marks: &row::ExcerptMarks,
+    ) {
         if let Some(row) = row::of(draft, at, marks) {
-            self.lines.push(Line { rail, kind: LineKind::Message(at, row) });
+            self.lines.push(ExcerptLine { rail, kind: ExcerptLineKind::Message(at, row) });
         }
     }
 
-    fn absent(&mut self, stops: &[Stop], passed: &mut usize, message: usize, side: Side) {
+    fn push_absent(
+        &mut self,
+        stops: &[RailStop],
+        passed: &mut usize,
+        message: usize,
+        side: AbsentSide,
+    ) {
         let text = stops.iter().filter(|stop| stop.message == message).find_map(|stop| {
             stop.absent.as_ref().filter(|(where_, _)| *where_ == side).map(|(_, text)| text)
         });
         if let Some(text) = text {
-            let rail = rail(stops, passed, |stop| stop.absent.is_some());
-            self.lines.push(Line { rail, kind: LineKind::Absent(text.clone()) });
+            let rail = next_rail(stops, passed, |stop| stop.absent.is_some());
+            self.lines.push(ExcerptLine { rail, kind: ExcerptLineKind::Absent(text.clone()) });
         }
     }
 }
 
 /// The rail on the next line: a stop if it is here, else whatever leads to the next one.
-fn rail(stops: &[Stop], passed: &mut usize, is_here: impl Fn(&Stop) -> bool) -> Rail {
+fn next_rail(
+    stops: &[RailStop],
+    passed: &mut usize,
+    is_here: impl Fn(&RailStop) -> bool,
+) -> ExcerptRail {
     match stops.get(*passed) {
         Some(stop) if is_here(stop) => {
             *passed += 1;
             match *passed {
-                1 => Rail::First(stop.end),
-                passed if passed == stops.len() => Rail::Last(stop.end),
-                _ => Rail::Middle(stop.end),
+                1 => ExcerptRail::First(stop.end),
+                passed if passed == stops.len() => ExcerptRail::Last(stop.end),
+                _ => ExcerptRail::Middle(stop.end),
             }
         }
-        Some(_) if *passed > 0 => Rail::Through,
-        _ => Rail::Off,
+        Some(_) if *passed > 0 => ExcerptRail::Through,
+        _ => ExcerptRail::Off,
     }
 }

@@ -2,36 +2,36 @@
 
 use std::io::{self, Write};
 
-use super::{edits, findings, judged, level, unlisted_by_rule};
+use super::{edits, file_reports, findings, severity_name, unlisted_by_rule};
 use crate::{
-    outcome::Outcome,
-    say::{clean, cut, is_harmful},
+    cli_output::{clean, cut, is_harmful},
+    outcome::TargetOutcome,
     target::STDIN,
 };
 
 /// One workflow command for each finding, and for each step of a repair.
-pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<()> {
     for seen in findings(outcomes) {
-        let finding = &seen.found.finding;
+        let finding = &seen.located.finding;
         let file = match seen.path {
             STDIN => String::new(),
-            path => format!("file={},", property(path)),
+            path => format!("file={},", escape_property(path)),
         };
-        let title = property(&format!("{} {}", finding.rule.label(), finding.rule.name));
+        let title = escape_property(&format!("{} {}", finding.rule.label(), finding.rule.name));
         let text = cut(&clean(&finding.message), 240);
-        let message = data(&format!("{text} ({})", seen.found.message()));
-        let (line, column) = (seen.found.position.line, seen.found.position.column);
-        let level = level(finding.severity);
+        let message = escape_data(&format!("{text} ({})", seen.located.message()));
+        let (line, column) = (seen.located.position.line, seen.located.position.column);
+        let level = severity_name(finding.severity);
         writeln!(out, "::{level} {file}line={line},col={column},title={title}::{message}")?;
     }
-    for (path, judged) in judged(outcomes) {
+    for (path, judged) in file_reports(outcomes) {
         let file = match path {
             STDIN => String::new(),
-            path => format!("file={},", property(path)),
+            path => format!("file={},", escape_property(path)),
         };
         for (rule, severity, unlisted) in unlisted_by_rule(judged) {
-            let title = property(&format!("{} {}", rule.label(), rule.name));
-            let level = level(severity);
+            let title = escape_property(&format!("{} {}", rule.label(), rule.name));
+            let level = severity_name(severity);
             writeln!(out, "::{level} {file}title={title}::… and {unlisted} more")?;
         }
     }
@@ -39,21 +39,21 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()>
         let edit = &step.applied.edit;
         let mut properties = String::new();
         if step.path != STDIN {
-            properties.push_str(&format!("file={},", property(step.path)));
+            properties.push_str(&format!("file={},", escape_property(step.path)));
         }
         if let Some(position) = step.applied.position {
             properties.push_str(&format!("line={},col={},", position.line, position.column));
         }
-        let title = property(&format!("fixed FW{} {}", edit.code, step.name()));
+        let title = escape_property(&format!("fixed FW{} {}", edit.code, step.name()));
         let text = cut(&clean(&edit.note), 240);
-        let message = data(&format!("{text} ({})", step.message()));
+        let message = escape_data(&format!("{text} ({})", step.message()));
         writeln!(out, "::notice {properties}title={title}::{message}")?;
     }
     Ok(())
 }
 
 /// Escapes a message. What a log should not be shown is written as its bytes.
-fn data(text: &str) -> String {
+fn escape_data(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if c == '%' || is_harmful(c) {
@@ -69,8 +69,8 @@ fn data(text: &str) -> String {
 }
 
 /// Escapes the value of a property.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn properties_and_messages_are_escaped() {
-        assert_eq!(property("a:b,c%d\r\n"), "a%3Ab%2Cc%25d%0D%0A");
-        assert_eq!(data("a:b,c%d\r\n"), "a:b,c%25d%0D%0A");
-        assert_eq!(data("\u{1b}[31m中\u{202e}"), "%1B[31m中%E2%80%AE");
+        assert_eq!(escape_property("a:b,c%d\r\n"), "a%3Ab%2Cc%25d%0D%0A");
+        assert_eq!(escape_data("a:b,c%d\r\n"), "a:b,c%25d%0D%0A");
+        assert_eq!(escape_data("\u{1b}[31m中\u{202e}"), "%1B[31m中%E2%80%AE");
     }
 }

@@ -10,26 +10,26 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::{
-    Seen, Totals,
+    ReportTotals, ReportedFinding,
     edits::{self, LossCounts, StepEntry, StepList},
-    findings, judged, level, of_file, unlisted, unlisted_by_rule,
+    file_findings, file_reports, findings, severity_name, unlisted, unlisted_by_rule,
 };
-use crate::outcome::Outcome;
+use crate::outcome::TargetOutcome;
 
 /// The whole document.
 #[derive(Serialize)]
-struct Document<'a> {
+struct FindingsDocument<'a> {
     version: u32,
     #[serde(serialize_with = "entries")]
-    findings: &'a [Outcome],
+    findings: &'a [TargetOutcome],
     /// What was repaired, where something was to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     edits: Option<StepList<'a>>,
-    summary: Summary,
+    summary: FindingsSummary,
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct FindingsSummary {
     files: usize,
     messages: usize,
     findings: usize,
@@ -50,14 +50,14 @@ struct Summary {
 /// A line that is no finding.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Other<'a> {
+enum TrailingJsonLine<'a> {
     Edit(StepEntry<'a>),
-    Summary(Summary),
+    Summary(FindingsSummary),
 }
 
 /// One finding.
 #[derive(Serialize)]
-struct Entry<'a> {
+struct FindingEntry<'a> {
     code: String,
     name: &'static str,
     severity: &'static str,
@@ -74,12 +74,12 @@ struct Entry<'a> {
     call_ids: &'a [String],
     tool_name: Option<&'a str>,
     profile: &'static str,
-    fix: Fix<'a>,
+    fix: FindingFixEntry<'a>,
 }
 
 /// How a finding can be repaired.
 #[derive(Serialize)]
-pub(super) struct Fix<'a> {
+pub(super) struct FindingFixEntry<'a> {
     applicability: &'static str,
     strategy: &'static str,
     #[serde(serialize_with = "steps")]
@@ -87,7 +87,7 @@ pub(super) struct Fix<'a> {
 }
 
 #[derive(Serialize)]
-struct Step<'a> {
+struct FindingEditEntry<'a> {
     strategy: &'static str,
     message_index: usize,
     call_ids: &'a [String],
@@ -95,20 +95,20 @@ struct Step<'a> {
 }
 
 /// One document with a summary.
-pub(super) fn document(
+pub(super) fn write_document(
     out: &mut dyn Write,
-    outcomes: &[Outcome],
+    outcomes: &[TargetOutcome],
     repaired: bool,
 ) -> io::Result<()> {
     let summary = summary(outcomes, repaired);
     let edits = repaired.then_some(StepList(outcomes));
-    pretty(out, &Document { version: 1, findings: outcomes, edits, summary })
+    write_pretty(out, &FindingsDocument { version: 1, findings: outcomes, edits, summary })
 }
 
-fn summary(outcomes: &[Outcome], repaired: bool) -> Summary {
-    let totals = Totals::of(outcomes);
+fn summary(outcomes: &[TargetOutcome], repaired: bool) -> FindingsSummary {
+    let totals = ReportTotals::of(outcomes);
     let unlisted = Some(unlisted(outcomes)).filter(|&unlisted| unlisted > 0);
-    Summary {
+    FindingsSummary {
         files: totals.files,
         messages: totals.messages,
         findings: totals.findings,
@@ -121,9 +121,9 @@ fn summary(outcomes: &[Outcome], repaired: bool) -> Summary {
 }
 
 /// Exact counts of all findings, by code.
-fn by_rule(outcomes: &[Outcome]) -> BTreeMap<String, usize> {
+fn by_rule(outcomes: &[TargetOutcome]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for kind in judged(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
+    for kind in file_reports(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
         *counts.entry(kind.rule.label()).or_insert(0) += kind.count;
     }
     counts
@@ -131,71 +131,78 @@ fn by_rule(outcomes: &[Outcome]) -> BTreeMap<String, usize> {
 
 /// One object a line: findings, behind those of a file one for each rule that has more of them, then
 /// the steps of the repairs, then a summary of them.
-pub(super) fn lines(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -> io::Result<()> {
-    for (path, judged) in judged(outcomes) {
-        for seen in of_file(path, judged) {
-            line(out, &entry(seen))?;
+pub(super) fn write_lines(
+    out: &mut dyn Write,
+    outcomes: &[TargetOutcome],
+    repaired: bool,
+) -> io::Result<()> {
+    for (path, judged) in file_reports(outcomes) {
+        for seen in file_findings(path, judged) {
+            write_line(out, &finding_entry(seen))?;
         }
         for (rule, _, unlisted) in unlisted_by_rule(judged) {
             let (code, name) = (rule.label(), rule.name);
-            line(out, &json!({ "code": code, "name": name, "path": path, "unlisted": unlisted }))?;
+            write_line(
+                out,
+                &json!({ "code": code, "name": name, "path": path, "unlisted": unlisted }),
+            )?;
         }
     }
     if !repaired {
         return Ok(());
     }
     for step in edits::steps(outcomes) {
-        line(out, &Other::Edit(step.entry()))?;
+        write_line(out, &TrailingJsonLine::Edit(step.entry()))?;
     }
-    line(out, &Other::Summary(summary(outcomes, true)))
+    write_line(out, &TrailingJsonLine::Summary(summary(outcomes, true)))
 }
 
-fn line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
+fn write_line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, object)?;
     out.write_all(b"\n")
 }
 
 /// Writes a document as it is walked.
-pub(crate) fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     out.write_all(b"\n")
 }
 
-fn entries<S: Serializer>(outcomes: &&[Outcome], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(findings(outcomes).map(entry))
+fn entries<S: Serializer>(outcomes: &&[TargetOutcome], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(findings(outcomes).map(finding_entry))
 }
 
-fn entry(seen: Seen<'_>) -> Entry<'_> {
-    let finding = &seen.found.finding;
-    Entry {
+fn finding_entry(seen: ReportedFinding<'_>) -> FindingEntry<'_> {
+    let finding = &seen.located.finding;
+    FindingEntry {
         code: finding.rule.label(),
         name: finding.rule.name,
-        severity: level(finding.severity),
+        severity: severity_name(finding.severity),
         message: &finding.message,
         agent: seen.session.map(|session| session.agent.name()),
         session_id: seen.session.and_then(|session| session.id.as_deref()),
         path: seen.path,
-        line: seen.found.position.line,
-        column: seen.found.position.column,
-        message_index: finding.at.message,
+        line: seen.located.position.line,
+        column: seen.located.position.column,
+        message_index: finding.location.message,
         call_ids: &finding.ids,
         tool_name: finding.tool.as_deref(),
         profile: finding.profile.name(),
-        fix: fix(seen),
+        fix: fix_entry(seen),
     }
 }
 
 /// How a finding can be repaired.
-pub(super) fn fix(seen: Seen<'_>) -> Fix<'_> {
-    Fix {
-        applicability: seen.found.finding.fix.applicability.name(),
-        strategy: seen.found.finding.fix.strategy.name(),
+pub(super) fn fix_entry(seen: ReportedFinding<'_>) -> FindingFixEntry<'_> {
+    FindingFixEntry {
+        applicability: seen.located.finding.fix.applicability.name(),
+        strategy: seen.located.finding.fix.strategy.name(),
         edits: seen.edits,
     }
 }
 
 fn steps<S: Serializer>(edits: &&[Edit], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(edits.iter().map(|edit| Step {
+    serializer.collect_seq(edits.iter().map(|edit| FindingEditEntry {
         strategy: edit.strategy.name(),
         message_index: edit.message,
         call_ids: &edit.ids,

@@ -4,77 +4,81 @@ use std::io::{self, Write};
 
 use super::{edits, findings, summary, unlisted};
 use crate::{
-    ask::Ask,
-    outcome::Outcome,
-    say::{clean, cut},
+    check_settings::CheckSettings,
+    cli_output::{clean, cut},
+    outcome::TargetOutcome,
 };
 
 /// Rows of the table: a comment has a limited size.
-const MOST: usize = 200;
+const MAX_ROWS: usize = 200;
 
 /// A table and a summary.
-pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    outcomes: &[TargetOutcome],
+    ask: &CheckSettings,
+) -> io::Result<()> {
     out.write_all(b"### foxwedge\n\n")?;
     let listed = findings(outcomes).count();
     let count = listed + unlisted(outcomes);
     if count > 0 {
         out.write_all(b"| Place | Rule | What | Fix |\n|---|---|---|---|\n")?;
     }
-    for seen in findings(outcomes).take(MOST) {
-        let finding = &seen.found.finding;
+    for seen in findings(outcomes).take(MAX_ROWS) {
+        let finding = &seen.located.finding;
         writeln!(
             out,
             "| {}:{}:{} `{}` | {} {} | {} | {} |",
-            cell(seen.path),
-            seen.found.position.line,
-            seen.found.position.column,
-            seen.found.message(),
+            escape_cell(seen.path),
+            seen.located.position.line,
+            seen.located.position.column,
+            seen.located.message(),
             finding.rule.label(),
             finding.rule.name,
-            cell(&finding.message),
+            escape_cell(&finding.message),
             finding.fix.applicability.name(),
         )?;
     }
-    if count > listed.min(MOST) {
-        writeln!(out, "| … and {} more | | | |", count - listed.min(MOST))?;
+    if count > listed.min(MAX_ROWS) {
+        writeln!(out, "| … and {} more | | | |", count - listed.min(MAX_ROWS))?;
     }
     if count > 0 {
         out.write_all(b"\n")?;
     }
-    repaired(out, outcomes)?;
-    let sentence = summary::sentence(outcomes, ask);
+    write_repairs(out, outcomes)?;
+    let sentence = summary::summary_line(outcomes, ask);
     write!(out, "{}", anstream::adapter::strip_str(&sentence))
 }
 
 /// A table of what was repaired.
-fn repaired(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+fn write_repairs(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<()> {
     let (count, listed) = (edits::total(outcomes), edits::steps(outcomes).count());
     if count == 0 {
         return Ok(());
     }
     out.write_all(b"| Fixed | Rule | Strategy | What was done |\n|---|---|---|---|\n")?;
-    for step in edits::steps(outcomes).take(MOST) {
+    for step in edits::steps(outcomes).take(MAX_ROWS) {
         let edit = &step.applied.edit;
         let line = step.applied.position.map(|place| format!(":{}", place.line));
         writeln!(
             out,
             "| {}{} `{}` | FW{} {} | {} | {} |",
-            cell(step.path),
+            escape_cell(step.path),
             line.unwrap_or_default(),
             step.message(),
             edit.code,
             step.name(),
             edit.strategy.name(),
-            cell(&edit.note),
+            escape_cell(&edit.note),
         )?;
     }
-    if count > listed.min(MOST) {
-        writeln!(out, "| … and {} more | | | |", count - listed.min(MOST))?;
+    if count > listed.min(MAX_ROWS) {
+        writeln!(out, "| … and {} more | | | |", count - listed.min(MAX_ROWS))?;
     }
     out.write_all(b"\n")
 }
 
 /// Text that stays inside its cell.
-pub(crate) fn cell(text: &str) -> String {
+pub(crate) fn escape_cell(text: &str) -> String {
     cut(&clean(text), 240).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
 }

@@ -1,38 +1,40 @@
 //! One message on one line: who speaks, and in a few words what.
 
-use foxwedge_core::{Content, Draft, Kind, Layout, Message, Part, Role, Seal, Wire};
+use foxwedge_core::{
+    ContentShape, Draft, Format, Message, MessageLayout, Part, PartKind, Role, SignatureState,
+};
 
 use crate::{
+    cli_output::{clean, cut},
     preview,
-    say::{clean, cut},
 };
 
 /// A message on one line.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct MessageRow {
     pub(crate) role: &'static str,
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<RowSegment>,
 }
 
 /// One part, in a few words.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct RowSegment {
     pub(crate) text: String,
-    pub(crate) mark: Mark,
+    pub(crate) mark: SegmentMark,
 }
 
 /// Whether the finding is about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mark {
+pub(crate) enum SegmentMark {
     Plain,
     /// The finding's place.
-    Here,
+    Primary,
     /// The other half.
-    There,
+    Partner,
 }
 
 /// What is marked in an excerpt: parts by their index, or a whole message.
-pub(crate) struct Marks {
+pub(crate) struct ExcerptMarks {
     pub(crate) whole: Option<usize>,
     pub(crate) focus: Option<usize>,
     pub(crate) second: Option<usize>,
@@ -46,7 +48,7 @@ const TEXT: usize = 40;
 const NAME: usize = 32;
 
 /// A message on one line.
-pub(crate) fn of(draft: &Draft<'_>, at: usize, marks: &Marks) -> Option<Row> {
+pub(crate) fn of(draft: &Draft<'_>, at: usize, marks: &ExcerptMarks) -> Option<MessageRow> {
     let message = draft.messages.get(at)?;
     let range = message.range();
     let is_marked = |part: usize| marks.focus == Some(part) || marks.second == Some(part);
@@ -56,37 +58,37 @@ pub(crate) fn of(draft: &Draft<'_>, at: usize, marks: &Marks) -> Option<Row> {
     parts.sort_unstable();
     parts.dedup();
     let left = range.len() - parts.len();
-    let mut segments: Vec<Segment> = parts
+    let mut segments: Vec<RowSegment> = parts
         .into_iter()
         .filter_map(|index| Some((index, draft.parts.get(index)?)))
-        .map(|(index, part)| Segment {
-            text: words(draft, part),
+        .map(|(index, part)| RowSegment {
+            text: describe_part(draft, part),
             mark: match index {
-                _ if marks.focus == Some(index) => Mark::Here,
-                _ if is_marked(index) => Mark::There,
-                _ => Mark::Plain,
+                _ if marks.focus == Some(index) => SegmentMark::Primary,
+                _ if is_marked(index) => SegmentMark::Partner,
+                _ => SegmentMark::Plain,
             },
         })
         .collect();
     if segments.is_empty() {
-        let text = hollow(message.content).to_owned();
-        segments.push(Segment { text, mark: Mark::Plain });
+        let text = empty_content_text(message.content).to_owned();
+        segments.push(RowSegment { text, mark: SegmentMark::Plain });
     }
     if left > 0 {
-        segments.push(Segment { text: format!("+{left} more"), mark: Mark::Plain });
+        segments.push(RowSegment { text: format!("+{left} more"), mark: SegmentMark::Plain });
     }
     if marks.whole == Some(at) {
-        segments.iter_mut().for_each(|segment| segment.mark = Mark::Here);
+        segments.iter_mut().for_each(|segment| segment.mark = SegmentMark::Primary);
     }
-    Some(Row { role: role(draft, message), segments })
+    Some(MessageRow { role: role(draft, message), segments })
 }
 
 /// ` to `x``, or nothing.
-pub(crate) fn named(before: &str, id: Option<&str>) -> String {
-    id.map(|id| format!("{before}{}", name(id))).unwrap_or_default()
+pub(crate) fn prefixed_name(before: &str, id: Option<&str>) -> String {
+    id.map(|id| format!("{before}{}", short_name(id))).unwrap_or_default()
 }
 
-fn name(text: &str) -> String {
+fn short_name(text: &str) -> String {
     // Cut before cleaning: a name may be a megabyte.
     clean(&cut(text, NAME))
 }
@@ -97,13 +99,13 @@ pub(crate) fn role_at(draft: &Draft<'_>, message: usize) -> Option<&'static str>
 }
 
 fn role(draft: &Draft<'_>, message: &Message) -> &'static str {
-    match (message.role, draft.wire) {
+    match (message.role, draft.format) {
         (Role::User, _) => "user",
-        (Role::Assistant, Wire::Gemini) => "model",
+        (Role::Assistant, Format::Gemini) => "model",
         (Role::Assistant, _) => "assistant",
         (Role::System, _) => "system",
         (Role::Developer, _) => "developer",
-        (Role::Answer, _) if draft.layout() == Layout::Chat => "tool",
+        (Role::Answer, _) if draft.layout() == MessageLayout::Chat => "tool",
         (Role::Answer, _) => "output",
         (Role::Neutral, _) => "item",
         (Role::Unknown, _) => "?",
@@ -111,34 +113,40 @@ fn role(draft: &Draft<'_>, message: &Message) -> &'static str {
 }
 
 /// What a message without parts holds.
-fn hollow(content: Content) -> &'static str {
+fn empty_content_text(content: ContentShape) -> &'static str {
     match content {
-        Content::Absent => "(no content)",
-        Content::Null => "null",
-        Content::Text => "\"\"",
-        Content::List => "[]",
-        Content::Other => "(content of another type)",
+        ContentShape::Absent => "(no content)",
+        ContentShape::Null => "null",
+        ContentShape::Text => "\"\"",
+        ContentShape::List => "[]",
+        ContentShape::Other => "(content of another type)",
     }
 }
 
 /// A part in a few words.
-fn words(draft: &Draft<'_>, part: &Part<'_>) -> String {
+fn describe_part(draft: &Draft<'_>, part: &Part<'_>) -> String {
     match &part.kind {
-        Kind::Text(_) => format!("\"{}\"", preview::text(part.span.of(draft.source), TEXT)),
-        Kind::Media => "media".to_owned(),
-        Kind::Reasoning(Seal::Signed) => "thinks (signed)".to_owned(),
-        Kind::Reasoning(Seal::Unsigned | Seal::Plain) => "thinks".to_owned(),
-        Kind::Call(call) => {
-            let tool = call.name.as_deref().map(name);
-            let id = named(" ", call.id.as_deref());
+        PartKind::Text(_) => format!("\"{}\"", preview::text(part.span.of(draft.source), TEXT)),
+        PartKind::Media => "media".to_owned(),
+        PartKind::Reasoning(SignatureState::Signed) => "thinks (signed)".to_owned(),
+        PartKind::Reasoning(SignatureState::Unsigned | SignatureState::Plain) => {
+            "thinks".to_owned()
+        }
+        PartKind::Call(call) => {
+            let tool = call.name.as_deref().map(short_name);
+            let id = prefixed_name(" ", call.id.as_deref());
             format!("calls {}{id}", tool.as_deref().unwrap_or("a tool"))
         }
-        Kind::Answer(answer) => {
-            let what = answer.id.as_deref().or(answer.tool()).map(name);
+        PartKind::Answer(answer) => {
+            let what = answer.id.as_deref().or(answer.tool()).map(short_name);
             format!("answers {}", what.as_deref().unwrap_or("(no id)"))
         }
-        kind @ Kind::ServerCall(_) => format!("server call{}", named(" ", kind.server_id())),
-        kind @ Kind::ServerAnswer(_) => format!("server answer{}", named(" ", kind.server_id())),
-        Kind::Other => "other content".to_owned(),
+        kind @ PartKind::ServerCall(_) => {
+            format!("server call{}", prefixed_name(" ", kind.server_id()))
+        }
+        kind @ PartKind::ServerAnswer(_) => {
+            format!("server answer{}", prefixed_name(" ", kind.server_id()))
+        }
+        PartKind::Other => "other content".to_owned(),
     }
 }

@@ -7,144 +7,151 @@ use std::{
 };
 
 use foxwedge_core::{Rule, rules};
-use foxwedge_dialect::Position;
+use foxwedge_dialect::TextPosition;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Seen,
+    ReportedFinding,
     edits::{self, LossCounts, StepList},
-    findings,
-    json::{fix, pretty},
-    judged, level, unlisted_by_rule,
+    file_reports, findings,
+    json::{fix_entry, write_pretty},
+    severity_name, unlisted_by_rule,
 };
 use crate::{
-    outcome::{Failure, Outcome, Verdict},
+    outcome::{TargetFailure, TargetOutcome, TargetResult},
     target::STDIN,
 };
 
-mod shape;
+mod sarif_objects;
 
-use shape::{
-    Artifact, Configuration, Descriptor, Driver, Entry, Help, Invocation, Location, Log, Logical,
-    Notification, Physical, Properties, Region, Run, RunProperties, Text, Tool,
+use sarif_objects::{
+    SarifArtifactLocation, SarifDriver, SarifHelp, SarifInvocation, SarifLocation, SarifLog,
+    SarifLogicalLocation, SarifMessage, SarifNotification, SarifPhysicalLocation, SarifRegion,
+    SarifResult, SarifResultProperties, SarifRuleConfiguration, SarifRuleDescriptor, SarifRun,
+    SarifRunProperties, SarifTool,
 };
 
 /// One run with all findings.
-pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    outcomes: &[TargetOutcome],
+    repaired: bool,
+) -> io::Result<()> {
     let broken: BTreeSet<u16> =
-        findings(outcomes).map(|seen| seen.found.finding.rule.code).collect();
+        findings(outcomes).map(|seen| seen.located.finding.rule.code).collect();
     let mut rules: Vec<&Rule> = rules::ALL.to_vec();
     rules.retain(|rule| broken.contains(&rule.code));
     rules.sort_by_key(|rule| rule.code);
-    let failures: Vec<Notification<'_>> =
+    let failures: Vec<SarifNotification<'_>> =
         failures(outcomes).map(|(path, failure)| notification(path, failure)).collect();
-    let unlisted = judged(outcomes).flat_map(|(path, judged)| {
+    let unlisted = file_reports(outcomes).flat_map(|(path, judged)| {
         let more = unlisted_by_rule(judged).into_iter();
         more.map(move |(rule, _, more)| (path, format!("{}: … and {more} more", rule.label())))
     });
     let unlisted: Vec<(&str, String)> = unlisted.collect();
-    let start = Position { line: 1, column: 1 };
-    let notes = unlisted.iter().map(|(path, text)| Notification {
+    let start = TextPosition { line: 1, column: 1 };
+    let notes = unlisted.iter().map(|(path, text)| SarifNotification {
         level: "note",
-        message: Text { text },
+        message: SarifMessage { text },
         locations: [location(path, start)],
     });
     let successful = failures.is_empty();
-    let notifications: Vec<Notification<'_>> = failures.into_iter().chain(notes).collect();
-    let driver = Driver {
+    let notifications: Vec<SarifNotification<'_>> = failures.into_iter().chain(notes).collect();
+    let driver = SarifDriver {
         name: "foxwedge",
         version: env!("CARGO_PKG_VERSION"),
         rules: rules.iter().map(|rule| descriptor(rule)).collect(),
     };
-    let run = Run {
-        tool: Tool { driver },
-        invocations: [Invocation {
+    let run = SarifRun {
+        tool: SarifTool { driver },
+        invocations: [SarifInvocation {
             execution_successful: successful,
             tool_execution_notifications: notifications,
         }],
         column_kind: "unicodeCodePoints",
-        results: Results { outcomes, rules: &rules },
-        properties: repaired.then(|| RunProperties {
+        results: SarifResults { outcomes, rules: &rules },
+        properties: repaired.then(|| SarifRunProperties {
             edits: StepList(outcomes),
             losses: LossCounts(edits::losses(outcomes)),
         }),
     };
     let schema = "https://json.schemastore.org/sarif-2.1.0.json";
-    pretty(out, &Log { schema, version: "2.1.0", runs: [run] })
+    write_pretty(out, &SarifLog { schema, version: "2.1.0", runs: [run] })
 }
 
 /// All findings; each is described when its turn comes.
-struct Results<'a> {
-    outcomes: &'a [Outcome],
+struct SarifResults<'a> {
+    outcomes: &'a [TargetOutcome],
     /// By code.
     rules: &'a [&'static Rule],
 }
 
-impl Serialize for Results<'_> {
+impl Serialize for SarifResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let index = |code: u16| self.rules.binary_search_by_key(&code, |rule| rule.code);
         serializer.collect_seq(
             findings(self.outcomes)
-                .map(|seen| entry(seen, index(seen.found.finding.rule.code).unwrap_or(0))),
+                .map(|seen| result_entry(seen, index(seen.located.finding.rule.code).unwrap_or(0))),
         )
     }
 }
 
-fn descriptor(rule: &'static Rule) -> Descriptor {
-    Descriptor {
+fn descriptor(rule: &'static Rule) -> SarifRuleDescriptor {
+    SarifRuleDescriptor {
         id: rule.label(),
         name: rule.name,
-        short_description: Text { text: rule.summary },
-        help: Help { text: rule.summary, markdown: rule.explain },
-        default_configuration: Configuration { level: "error" },
+        short_description: SarifMessage { text: rule.summary },
+        help: SarifHelp { text: rule.summary, markdown: rule.explain },
+        default_configuration: SarifRuleConfiguration { level: "error" },
     }
 }
 
-fn entry(seen: Seen<'_>, rule_index: usize) -> Entry<'_> {
-    let finding = &seen.found.finding;
-    let logical = Logical { fully_qualified_name: seen.found.message(), kind: "element" };
-    Entry {
+fn result_entry(seen: ReportedFinding<'_>, rule_index: usize) -> SarifResult<'_> {
+    let finding = &seen.located.finding;
+    let logical =
+        SarifLogicalLocation { fully_qualified_name: seen.located.message(), kind: "element" };
+    SarifResult {
         rule_id: finding.rule.label(),
         rule_index,
-        level: level(finding.severity),
-        message: Text { text: &finding.message },
-        locations: [Location {
+        level: severity_name(finding.severity),
+        message: SarifMessage { text: &finding.message },
+        locations: [SarifLocation {
             logical_locations: Some([logical]),
-            ..location(seen.path, seen.found.position)
+            ..location(seen.path, seen.located.position)
         }],
-        related_locations: seen.found.partner.map(|partner| {
-            [Location {
+        related_locations: seen.located.partner.map(|partner| {
+            [SarifLocation {
                 id: Some(0),
-                message: Some(Text { text: "the other half" }),
+                message: Some(SarifMessage { text: "the other half" }),
                 ..location(seen.path, partner)
             }]
         }),
-        properties: Properties {
+        properties: SarifResultProperties {
             call_ids: &finding.ids,
             tool_name: finding.tool.as_deref(),
             profile: finding.profile.name(),
             agent: seen.session.map(|session| session.agent.name()),
             session_id: seen.session.and_then(|session| session.id.as_deref()),
-            fix: fix(seen),
+            fix: fix_entry(seen),
         },
     }
 }
 
-fn location(path: &str, position: Position) -> Location<'_> {
-    let region = Region { start_line: position.line, start_column: position.column };
-    let artifact_location = Artifact { uri: Uri(path) };
-    Location {
+fn location(path: &str, position: TextPosition) -> SarifLocation<'_> {
+    let region = SarifRegion { start_line: position.line, start_column: position.column };
+    let artifact_location = SarifArtifactLocation { uri: SarifUri(path) };
+    SarifLocation {
         id: None,
         message: None,
-        physical_location: Physical { artifact_location, region },
+        physical_location: SarifPhysicalLocation { artifact_location, region },
         logical_locations: None,
     }
 }
 
 /// A path as a relative reference: what an address may not hold is written as `%XX`.
-struct Uri<'a>(&'a str);
+struct SarifUri<'a>(&'a str);
 
-impl fmt::Display for Uri<'_> {
+impl fmt::Display for SarifUri<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == STDIN {
             return f.write_str("stdin");
@@ -161,28 +168,28 @@ impl fmt::Display for Uri<'_> {
     }
 }
 
-impl Serialize for Uri<'_> {
+impl Serialize for SarifUri<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-fn failures(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Failure)> {
+fn failures(outcomes: &[TargetOutcome]) -> impl Iterator<Item = (&str, &TargetFailure)> {
     outcomes.iter().flat_map(|outcome| {
         let failures = match &outcome.result {
-            Verdict::Failed(failure) => std::slice::from_ref(failure),
-            Verdict::Judged(judged) => &judged.failures,
-            Verdict::Skipped => &[],
+            TargetResult::Failed(failure) => std::slice::from_ref(failure),
+            TargetResult::Checked(judged) => &judged.failures,
+            TargetResult::Skipped => &[],
         };
         failures.iter().map(|failure| (outcome.path.as_str(), failure))
     })
 }
 
-fn notification<'a>(path: &'a str, failure: &'a Failure) -> Notification<'a> {
-    let position = failure.position.unwrap_or(Position { line: 1, column: 1 });
-    Notification {
+fn notification<'a>(path: &'a str, failure: &'a TargetFailure) -> SarifNotification<'a> {
+    let position = failure.position.unwrap_or(TextPosition { line: 1, column: 1 });
+    SarifNotification {
         level: "error",
-        message: Text { text: &failure.message },
+        message: SarifMessage { text: &failure.message },
         locations: [location(path, position)],
     }
 }
@@ -194,7 +201,7 @@ mod tests {
         let table =
             [("a b/ü.json", "a%20b/%C3%BC.json"), ("./x.json", "x.json"), ("<stdin>", "stdin")];
         for (path, expected) in table {
-            assert_eq!(super::Uri(path).to_string(), expected);
+            assert_eq!(super::SarifUri(path).to_string(), expected);
         }
     }
 }

@@ -5,19 +5,19 @@ use std::{
     io::{self, Write},
 };
 
-use foxwedge_core::{Applicability, Rule};
+use foxwedge_core::{FixApplicability, Rule};
 use serde::Serialize;
 
-use super::{json::pretty, judged};
+use super::{file_reports, json::write_pretty};
 use crate::{
     cli::OutputFormat,
-    outcome::Outcome,
-    say::{BOLD, DIM, ERROR, paint},
+    cli_output::{BOLD, DIM, ERROR, paint},
+    outcome::TargetOutcome,
 };
 
 /// One rule and how often it was broken.
 #[derive(Serialize)]
-struct Count {
+struct RuleCount {
     code: String,
     name: &'static str,
     count: usize,
@@ -26,20 +26,22 @@ struct Count {
 
 /// The document for programs.
 #[derive(Serialize)]
-struct Document<'a> {
+struct StatisticsDocument<'a> {
     version: u32,
-    statistics: &'a [Count],
+    statistics: &'a [RuleCount],
 }
 
 /// Counts by rule, the most frequent first.
 pub(super) fn write(
     out: &mut dyn Write,
-    outcomes: &[Outcome],
+    outcomes: &[TargetOutcome],
     format: OutputFormat,
 ) -> io::Result<()> {
     let counts = counts(outcomes);
     match format {
-        OutputFormat::Json => pretty(out, &Document { version: 1, statistics: &counts }),
+        OutputFormat::Json => {
+            write_pretty(out, &StatisticsDocument { version: 1, statistics: &counts })
+        }
         OutputFormat::Markdown => markdown(out, &counts),
         OutputFormat::Full | OutputFormat::Concise => out.write_all(table(&counts).as_bytes()),
         OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => {
@@ -48,24 +50,29 @@ pub(super) fn write(
     }
 }
 
-fn counts(outcomes: &[Outcome]) -> Vec<Count> {
+fn counts(outcomes: &[TargetOutcome]) -> Vec<RuleCount> {
     let mut by_code: BTreeMap<u16, (&'static Rule, usize, usize)> = BTreeMap::new();
-    for kind in judged(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
+    for kind in file_reports(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
         let (_, count, fixable) = by_code.entry(kind.rule.code).or_insert((kind.rule, 0, 0));
         *count += kind.count;
-        if kind.fix.applicability == Applicability::Safe {
+        if kind.fix.applicability == FixApplicability::Safe {
             *fixable += kind.count;
         }
     }
-    let mut counts: Vec<Count> = by_code
+    let mut counts: Vec<RuleCount> = by_code
         .into_values()
-        .map(|(rule, count, fixable)| Count { code: rule.label(), name: rule.name, count, fixable })
+        .map(|(rule, count, fixable)| RuleCount {
+            code: rule.label(),
+            name: rule.name,
+            count,
+            fixable,
+        })
         .collect();
     counts.sort_by_key(|count| std::cmp::Reverse(count.count));
     counts
 }
 
-fn markdown(out: &mut dyn Write, counts: &[Count]) -> io::Result<()> {
+fn markdown(out: &mut dyn Write, counts: &[RuleCount]) -> io::Result<()> {
     out.write_all(b"### foxwedge\n\n| Findings | Rule | Fixable |\n|---:|---|---:|\n")?;
     for count in counts {
         writeln!(out, "| {} | {} {} | {} |", count.count, count.code, count.name, count.fixable)?;
@@ -73,7 +80,7 @@ fn markdown(out: &mut dyn Write, counts: &[Count]) -> io::Result<()> {
     Ok(())
 }
 
-fn table(counts: &[Count]) -> String {
+fn table(counts: &[RuleCount]) -> String {
     let digits = counts.iter().map(|count| count.count.to_string().len()).max().unwrap_or(0);
     let names = counts.iter().map(|count| count.name.len()).max().unwrap_or(0);
     counts

@@ -4,21 +4,21 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// A clock that was set once, and is not set again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    begun: u64,
+pub(crate) struct SteadyClock {
+    started_at: u64,
     since: Instant,
 }
 
-impl Clock {
+impl SteadyClock {
     /// Sets it by the machine's clock.
-    pub(crate) fn new() -> Clock {
+    pub(crate) fn new() -> SteadyClock {
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock { begun: milliseconds(begun.as_millis()), since: Instant::now() }
+        SteadyClock { started_at: milliseconds(begun.as_millis()), since: Instant::now() }
     }
 
     /// What it shows.
     pub(crate) fn now(&self) -> u64 {
-        self.begun.saturating_add(milliseconds(self.since.elapsed().as_millis()))
+        self.started_at.saturating_add(milliseconds(self.since.elapsed().as_millis()))
     }
 }
 
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn time_does_not_go_back() {
-        let clock = Clock::new();
+        let clock = SteadyClock::new();
         let (one, two) = (clock.now(), clock.now());
         assert!(one >= 1_600_000_000_000 && two >= one);
     }

@@ -2,18 +2,18 @@
 
 mod signs;
 mod call;
-mod about;
+mod call_subject;
 mod ending;
 mod warning;
 
-pub(crate) use about::{about, gist};
-pub(crate) use call::{Card, verdict};
-pub(crate) use ending::{counts, ended, word};
-pub(crate) use signs::Signs;
-pub(crate) use warning::worded;
+pub(crate) use call::{CallLine, status_text};
+pub(crate) use call_subject::{activity_text, call_subject};
+pub(crate) use ending::{format_call_counts, outcome_text, run_end_line};
+pub(crate) use signs::SignSet;
+pub(crate) use warning::warning_text;
 
 /// A span of time, as people say it; nothing if it is too short to be worth a word.
-pub(crate) fn span(milliseconds: u64) -> Option<String> {
+pub(crate) fn format_duration(milliseconds: u64) -> Option<String> {
     let seconds = milliseconds / 1000;
     Some(match milliseconds {
         0..50 => return None,
@@ -43,7 +43,7 @@ mod tests {
             (7_384_000, Some("2h 03m")),
         ];
         for (milliseconds, expected) in table {
-            assert_eq!(span(milliseconds).as_deref(), expected, "{milliseconds}");
+            assert_eq!(format_duration(milliseconds).as_deref(), expected, "{milliseconds}");
         }
     }
 }

@@ -3,73 +3,79 @@
 use std::collections::HashMap;
 
 use foxwedge_run::{
-    Body, Change, Effect, Id,
-    encode::{self, Encoder, Format, Frame, FrameId, Options},
+    EventPayload, RunEffect, SharedId, UiChange,
+    encode::{self, EncoderOptions, FrameId, RunEncoder, UiFormat, UiFrame},
 };
 
-use crate::cli::{AgUi, FrameArgs};
+use crate::cli::{AgUiProtocolVersion, FrameArgs};
 
 /// Writes the frames of one run after the other.
-pub(crate) struct Frames {
-    format: Format,
+pub(crate) struct RunFrameWriter {
+    format: UiFormat,
     args: FrameArgs,
     /// The session as clients know it, if it was named.
-    session: Option<Id>,
+    session: Option<SharedId>,
     /// What the reader has seen already.
     after: Option<FrameId>,
-    encoders: HashMap<Id, Encoder>,
+    encoders: HashMap<SharedId, RunEncoder>,
 }
 
-impl Frames {
+impl RunFrameWriter {
     /// Begins to write.
-    pub(crate) fn new(format: Format, args: FrameArgs, session: Option<Id>) -> Frames {
-        Frames { format, args, session, after: None, encoders: HashMap::new() }
+    pub(crate) fn new(
+        format: UiFormat,
+        args: FrameArgs,
+        session: Option<SharedId>,
+    ) -> RunFrameWriter {
+        RunFrameWriter { format, args, session, after: None, encoders: HashMap::new() }
     }
 
     /// Leaves out what the reader has seen.
-    pub(crate) fn after(mut self, after: Option<FrameId>) -> Frames {
+    pub(crate) fn after(mut self, after: Option<FrameId>) -> RunFrameWriter {
         self.after = after;
         self
     }
 
     /// Takes an effect, and adds what it comes to.
-    pub(crate) fn push(&mut self, effect: &Effect, out: &mut String) {
+    pub(crate) fn push(&mut self, effect: &RunEffect, out: &mut String) {
         let mut frames = Vec::new();
         match effect {
             // An encoder is told its session before anything else.
-            Effect::Emit(event) => self.encoder(&event.run, effect).push(effect, &mut frames),
-            Effect::Show { run, change } => {
+            RunEffect::Emit(event) => self.encoder(&event.run, effect).push(effect, &mut frames),
+            RunEffect::Show { run, change } => {
                 let encoder = self.encoder(run, effect);
                 encoder.push(effect, &mut frames);
-                if matches!(change, Change::RunEnded { .. }) {
+                if matches!(change, UiChange::RunEnded { .. }) {
                     encoder.finish(&mut frames);
                     // Nothing comes behind the end.
                     self.encoders.remove(run);
                 }
             }
-            Effect::Resolve { .. }
-            | Effect::CallOff { .. }
-            | Effect::Announce { .. }
-            | Effect::Drain { .. }
-            | Effect::Warn(_) => {}
+            RunEffect::Resolve { .. }
+            | RunEffect::CancelTool { .. }
+            | RunEffect::Announce { .. }
+            | RunEffect::Drain { .. }
+            | RunEffect::Warn(_) => {}
         }
         frames.iter().for_each(|frame| self.write(frame, out));
     }
 
-    fn encoder(&mut self, run: &Id, effect: &Effect) -> &mut Encoder {
+    fn encoder(&mut self, run: &SharedId, effect: &RunEffect) -> &mut RunEncoder {
         let (format, args, session) = (self.format, self.args, &self.session);
         self.encoders.entry(run.clone()).or_insert_with(|| {
-            let session = session.clone().or_else(|| told(effect)).unwrap_or_else(|| run.clone());
+            let session =
+                session.clone().or_else(|| started_session(effect)).unwrap_or_else(|| run.clone());
             let agui = match args.agui {
-                AgUi::V0 => encode::AgUi::V0,
-                AgUi::V1 => encode::AgUi::V1,
+                AgUiProtocolVersion::V0 => encode::AgUiRevision::V0,
+                AgUiProtocolVersion::V1 => encode::AgUiRevision::V1,
             };
-            let options = Options { run: Some(run.clone()), agui, ..Options::new(&session) };
-            Encoder::new(format, options)
+            let options =
+                EncoderOptions { run: Some(run.clone()), agui, ..EncoderOptions::new(&session) };
+            RunEncoder::new(format, options)
         })
     }
 
-    fn write(&self, frame: &Frame, out: &mut String) {
+    fn write(&self, frame: &UiFrame, out: &mut String) {
         if self.after.is_some_and(|after| frame.id <= after) {
             return;
         }
@@ -81,8 +87,8 @@ impl Frames {
 }
 
 /// The session that the start of a run names.
-fn told(effect: &Effect) -> Option<Id> {
-    let Effect::Emit(event) = effect else { return None };
-    let Body::Started(started) = &event.body else { return None };
+fn started_session(effect: &RunEffect) -> Option<SharedId> {
+    let RunEffect::Emit(event) = effect else { return None };
+    let EventPayload::Started(started) = &event.body else { return None };
     started.session.clone()
 }

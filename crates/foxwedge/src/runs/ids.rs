@@ -2,32 +2,32 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::disk::Fingerprint;
+use crate::disk::ContentFingerprint;
 
 /// The most bytes of an id.
-const MOST: usize = 128;
+const MAX_ID_BYTES: usize = 128;
 
 /// A new id that nobody else has.
-pub(crate) fn fresh(kind: &str) -> String {
+pub(crate) fn new_id(kind: &str) -> String {
     // Seeded by the system for every process, and different each time.
     let chance = RandomState::new().hash_one((std::process::id(), std::time::Instant::now()));
     format!("{kind}-{chance:016x}")
 }
 
 /// Whether a store takes it as it is.
-pub(crate) fn is_safe(id: &str) -> bool {
+pub(crate) fn is_store_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !id.is_empty() && id.len() <= MOST && id.bytes().all(plain)
+    !id.is_empty() && id.len() <= MAX_ID_BYTES && id.bytes().all(plain)
 }
 
 /// The same id in a spelling that a store takes. Different ones stay different.
-pub(crate) fn safe(id: &str) -> String {
-    if is_safe(id) {
+pub(crate) fn to_store_id(id: &str) -> String {
+    if is_store_id(id) {
         return id.to_owned();
     }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let head: String = id.chars().take(80).map(plain).collect();
-    format!("{head}-{}", Fingerprint::of(id.as_bytes()).hash)
+    format!("{head}-{}", ContentFingerprint::of(id.as_bytes()).hash)
 }
 
 #[cfg(test)]
@@ -36,18 +36,18 @@ mod tests {
 
     #[test]
     fn an_id_that_a_store_refuses_is_spelled_anew() {
-        assert_eq!(safe("0a1b-c_D"), "0a1b-c_D");
-        let spelled = ["", "a/b", "a:b", "ä", &"x".repeat(129)].map(safe);
+        assert_eq!(to_store_id("0a1b-c_D"), "0a1b-c_D");
+        let spelled = ["", "a/b", "a:b", "ä", &"x".repeat(129)].map(to_store_id);
         for (at, id) in spelled.iter().enumerate() {
-            assert!(is_safe(id), "{id}");
+            assert!(is_store_id(id), "{id}");
             assert!(!spelled.iter().skip(at + 1).any(|other| other == id), "{id}");
         }
-        assert_eq!(safe("a/b"), safe("a/b"));
+        assert_eq!(to_store_id("a/b"), to_store_id("a/b"));
     }
 
     #[test]
     fn new_ids_differ() {
-        let (one, two) = (fresh("run"), fresh("run"));
-        assert!(is_safe(&one) && one != two, "{one} {two}");
+        let (one, two) = (new_id("run"), new_id("run"));
+        assert!(is_store_id(&one) && one != two, "{one} {two}");
     }
 }

@@ -2,46 +2,49 @@
 
 use std::{path::Path, sync::Arc};
 
-use foxwedge_store::{AnyStore, Result, StoreError, StoreUrl, Swept};
+use foxwedge_store::{AnyStore, ClosedRun, Result, StoreError, StoreUrl};
 
 use super::{
-    place::{asked_for, locate},
+    store_errors::{ADDRESSES, store_error},
+    store_location::{locate, named_store},
     sweep::sweep,
-    trouble::{ADDRESSES, told},
 };
-use crate::say::{self, Trouble, clean, count};
+use crate::cli_output::{self, CliError, clean, pluralize};
 
 /// A store, and where it is.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct OpenStore {
     pub(crate) url: StoreUrl,
     pub(crate) store: Arc<AnyStore>,
 }
 
 /// Whether there is a store.
-pub(crate) enum Missing {
+pub(crate) enum StoreLookup {
     /// There is none in the usual place: nothing was kept yet.
-    Nothing(StoreUrl),
+    Absent(StoreUrl),
     /// There is.
-    Found(Kept),
+    Found(OpenStore),
 }
 
-impl Kept {
+impl OpenStore {
     /// What the store answered, or its error for people.
-    pub(crate) fn or_tell<T>(&self, result: Result<T>) -> anyhow::Result<T> {
-        result.map_err(|error| told(&self.url, error))
+    pub(crate) fn with_store_error<T>(&self, result: Result<T>) -> anyhow::Result<T> {
+        result.map_err(|error| store_error(&self.url, error))
     }
 
     /// Closes runs whose process is gone.
-    pub(crate) async fn sweep(&self) -> anyhow::Result<Vec<Swept>> {
-        self.or_tell(sweep(&self.store).await)
+    pub(crate) async fn sweep(&self) -> anyhow::Result<Vec<ClosedRun>> {
+        self.with_store_error(sweep(&self.store).await)
     }
 
     /// The same, and says how many.
-    pub(crate) async fn swept(self) -> anyhow::Result<Kept> {
+    pub(crate) async fn sweep_and_report(self) -> anyhow::Result<OpenStore> {
         let closed = self.sweep().await?.len();
         if closed > 0 {
-            say::note(&format!("closed {} whose process is gone", count(closed, "run")));
+            cli_output::print_note(&format!(
+                "closed {} whose process is gone",
+                pluralize(closed, "run")
+            ));
         }
         Ok(self)
     }
@@ -49,29 +52,29 @@ impl Kept {
 
 /// Opens a store that should be there. One that was named and is not there is an error; the usual
 /// one may be missing.
-pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<Missing> {
+pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
     let url = locate(flag)?;
     match &url {
-        StoreUrl::Sqlite(path) if !path.exists() => match asked_for(flag)? {
-            Some(_) => Err(absent(path).into()),
-            None => Ok(Missing::Nothing(url)),
+        StoreUrl::Sqlite(path) if !path.exists() => match named_store(flag)? {
+            Some(_) => Err(missing_store_error(path).into()),
+            None => Ok(StoreLookup::Absent(url)),
         },
         StoreUrl::Sqlite(_) | StoreUrl::Memory | StoreUrl::Postgres(_) => {
-            Ok(Missing::Found(connect(url).await?))
+            Ok(StoreLookup::Found(connect(url).await?))
         }
     }
 }
 
 /// Opens a store, and makes it if it is not there.
-pub(crate) async fn connect(url: StoreUrl) -> anyhow::Result<Kept> {
+pub(crate) async fn connect(url: StoreUrl) -> anyhow::Result<OpenStore> {
     match AnyStore::open(&url).await {
-        Ok(store) => Ok(Kept { url, store: Arc::new(store) }),
-        Err(StoreError::Invalid(why)) => Err(Trouble::new(why).help(ADDRESSES).into()),
-        Err(error) => Err(told(&url, error)),
+        Ok(store) => Ok(OpenStore { url, store: Arc::new(store) }),
+        Err(StoreError::Invalid(why)) => Err(CliError::new(why).help(ADDRESSES).into()),
+        Err(error) => Err(store_error(&url, error)),
     }
 }
 
-fn absent(path: &Path) -> Trouble {
-    Trouble::new(format!("there is no store at `{}`", clean(&path.to_string_lossy())))
+fn missing_store_error(path: &Path) -> CliError {
+    CliError::new(format!("there is no store at `{}`", clean(&path.to_string_lossy())))
         .help("a store is made when the first run is kept: `… | foxwedge follow --store FILE`")
 }

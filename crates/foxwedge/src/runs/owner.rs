@@ -1,15 +1,15 @@
 //! Who runs a run, for people.
 
-use foxwedge_store::process::machine;
-pub(crate) use foxwedge_store::process::me;
+pub(crate) use foxwedge_store::process::current_owner;
+use foxwedge_store::process::machine_id;
 
-use crate::say::{clean, cut};
+use crate::cli_output::{clean, cut};
 
 /// Who it is, for people.
-pub(crate) fn named(owner: &str) -> String {
+pub(crate) fn describe_owner(owner: &str) -> String {
     let parts: Vec<&str> = owner.splitn(4, ' ').collect();
     match parts.as_slice() {
-        ["foxwedge", id, _, there] if machine().as_deref() == Some(there) => {
+        ["foxwedge", id, _, there] if machine_id().as_deref() == Some(there) => {
             format!("process {id} on this machine")
         }
         ["foxwedge", id, ..] => format!("process {id} on another machine"),

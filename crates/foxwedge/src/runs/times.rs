@@ -2,92 +2,92 @@
 
 use std::collections::HashMap;
 
-use foxwedge_run::{Change, Effect, Id, Status, ToolRef};
+use foxwedge_run::{RunEffect, SharedId, ToolRef, ToolStatus, UiChange};
 
 /// When what happened, learned from the effects of one run after the other.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Times {
+pub(crate) struct RunTimes {
     /// The time of the event whose effects are coming.
     now: Option<u64>,
-    calls: HashMap<(Id, ToolRef), Span>,
-    runs: HashMap<Id, Span>,
+    calls: HashMap<(SharedId, ToolRef), TimeSpan>,
+    runs: HashMap<SharedId, TimeSpan>,
 }
 
 /// From when to when.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    begun: Option<u64>,
-    working: Option<u64>,
+struct TimeSpan {
+    started: Option<u64>,
+    running_since: Option<u64>,
     ended: Option<u64>,
 }
 
-impl Times {
+impl RunTimes {
     /// Takes an effect.
-    pub(crate) fn see(&mut self, effect: &Effect) {
+    pub(crate) fn record(&mut self, effect: &RunEffect) {
         match effect {
-            Effect::Emit(event) => self.now = event.at.or(self.now),
-            Effect::Show { run, change } => self.change(run, change),
-            Effect::Resolve { .. }
-            | Effect::CallOff { .. }
-            | Effect::Announce { .. }
-            | Effect::Drain { .. }
-            | Effect::Warn(_) => {}
+            RunEffect::Emit(event) => self.now = event.at.or(self.now),
+            RunEffect::Show { run, change } => self.record_change(run, change),
+            RunEffect::Resolve { .. }
+            | RunEffect::CancelTool { .. }
+            | RunEffect::Announce { .. }
+            | RunEffect::Drain { .. }
+            | RunEffect::Warn(_) => {}
         }
     }
 
-    fn change(&mut self, run: &Id, change: &Change) {
+    fn record_change(&mut self, run: &SharedId, change: &UiChange) {
         let now = self.now;
         match change {
-            Change::RunStarted { at, .. } => {
-                self.runs.entry(run.clone()).or_default().begun = at.or(now);
+            UiChange::RunStarted { at, .. } => {
+                self.runs.entry(run.clone()).or_default().started = at.or(now);
             }
-            Change::RunEnded { at, .. } => {
+            UiChange::RunEnded { at, .. } => {
                 self.runs.entry(run.clone()).or_default().ended = at.or(now);
             }
-            Change::ToolOpened { tool, .. } => self.call(run, tool).begun = now,
+            UiChange::ToolOpened { tool, .. } => self.call_span(run, tool).started = now,
             // While somebody is asked, nothing works.
-            Change::ToolStatus { tool, status: Status::Running } => {
-                self.call(run, tool).working = now
+            UiChange::ToolStatus { tool, status: ToolStatus::Running } => {
+                self.call_span(run, tool).running_since = now
             }
-            Change::ToolSettled { tool, .. } => self.call(run, tool).ended = now,
-            Change::ToolStatus { .. }
-            | Change::ToolCorrected { .. }
-            | Change::StepStarted { .. }
-            | Change::StepEnded { .. }
-            | Change::TextOpened(_)
-            | Change::TextDelta(..)
-            | Change::TextClosed(_)
-            | Change::ThoughtOpened(_)
-            | Change::ThoughtDelta(..)
-            | Change::ThoughtClosed(_)
-            | Change::ToolArguments { .. }
-            | Change::ToolReady { .. }
-            | Change::ToolProgress { .. }
-            | Change::Asked { .. }
-            | Change::AskClosed { .. }
-            | Change::ToolsAvailable(_)
-            | Change::Tasks(_)
-            | Change::Usage(_)
-            | Change::Activity(_)
-            | Change::Problem(_) => {}
+            UiChange::ToolSettled { tool, .. } => self.call_span(run, tool).ended = now,
+            UiChange::ToolStatus { .. }
+            | UiChange::ToolCorrected { .. }
+            | UiChange::StepStarted { .. }
+            | UiChange::StepEnded { .. }
+            | UiChange::TextOpened(_)
+            | UiChange::TextDelta(..)
+            | UiChange::TextClosed(_)
+            | UiChange::ThoughtOpened(_)
+            | UiChange::ThoughtDelta(..)
+            | UiChange::ThoughtClosed(_)
+            | UiChange::ToolArguments { .. }
+            | UiChange::ToolReady { .. }
+            | UiChange::ToolProgress { .. }
+            | UiChange::ApprovalRequested { .. }
+            | UiChange::ApprovalClosed { .. }
+            | UiChange::ToolsAvailable(_)
+            | UiChange::Tasks(_)
+            | UiChange::Usage(_)
+            | UiChange::Activity(_)
+            | UiChange::Problem(_) => {}
         }
     }
 
-    fn call(&mut self, run: &Id, tool: &ToolRef) -> &mut Span {
+    fn call_span(&mut self, run: &SharedId, tool: &ToolRef) -> &mut TimeSpan {
         self.calls.entry((run.clone(), tool.clone())).or_default()
     }
 
     /// How long a call worked, in milliseconds; up to `now` while it does.
-    pub(crate) fn of_call(&self, run: &Id, tool: &ToolRef, now: Option<u64>) -> Option<u64> {
+    pub(crate) fn of_call(&self, run: &SharedId, tool: &ToolRef, now: Option<u64>) -> Option<u64> {
         let span = self.calls.get(&(run.clone(), tool.clone()))?;
-        let begun = span.working.or(span.begun)?;
+        let begun = span.running_since.or(span.started)?;
         Some(span.ended.or(now)?.saturating_sub(begun))
     }
 
     /// How long a run took, in milliseconds; up to `now` while it is at work.
-    pub(crate) fn of_run(&self, run: &Id, now: Option<u64>) -> Option<u64> {
+    pub(crate) fn of_run(&self, run: &SharedId, now: Option<u64>) -> Option<u64> {
         let span = self.runs.get(run)?;
-        Some(span.ended.or(now)?.saturating_sub(span.begun?))
+        Some(span.ended.or(now)?.saturating_sub(span.started?))
     }
 
     /// The time of the last event.

@@ -4,12 +4,12 @@ use anstyle::Style;
 use foxwedge_dialect::session::FindingEffect;
 use serde::Serialize;
 
-use crate::say::{ERROR, GOOD, WARNING, paint};
+use crate::cli_output::{ERROR, GOOD, WARNING, paint};
 
 /// How a session is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Health {
+pub(crate) enum SessionHealth {
     /// Its agent opens all of it; what is odd about it, the agent copes with.
     Ok,
     /// Its agent opens it, but leaves something out.
@@ -20,48 +20,52 @@ pub(crate) enum Health {
     Unreadable,
 }
 
-impl Health {
-    pub(crate) const ALL: [Health; 4] =
-        [Health::Ok, Health::HistoryMissing, Health::NeedsRepair, Health::Unreadable];
+impl SessionHealth {
+    pub(crate) const ALL: [SessionHealth; 4] = [
+        SessionHealth::Ok,
+        SessionHealth::HistoryMissing,
+        SessionHealth::NeedsRepair,
+        SessionHealth::Unreadable,
+    ];
 
     /// From what the findings mean to the agent.
-    pub(crate) fn of(effects: impl IntoIterator<Item = FindingEffect>) -> Health {
+    pub(crate) fn of(effects: impl IntoIterator<Item = FindingEffect>) -> SessionHealth {
         match effects.into_iter().max() {
-            None | Some(FindingEffect::Coped) => Health::Ok,
-            Some(FindingEffect::HidesHistory) => Health::HistoryMissing,
-            Some(FindingEffect::Blocks) => Health::NeedsRepair,
+            None | Some(FindingEffect::Tolerated) => SessionHealth::Ok,
+            Some(FindingEffect::HidesHistory) => SessionHealth::HistoryMissing,
+            Some(FindingEffect::Blocks) => SessionHealth::NeedsRepair,
         }
     }
 
     /// The word for it.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
-            Health::Ok => "ok",
-            Health::HistoryMissing => "history missing",
-            Health::NeedsRepair => "needs repair",
-            Health::Unreadable => "unreadable",
+            SessionHealth::Ok => "ok",
+            SessionHealth::HistoryMissing => "history missing",
+            SessionHealth::NeedsRepair => "needs repair",
+            SessionHealth::Unreadable => "unreadable",
         }
     }
 
     pub(crate) fn sign(self) -> &'static str {
         match self {
-            Health::Ok => "✓",
-            Health::HistoryMissing => "!",
-            Health::NeedsRepair => "✗",
-            Health::Unreadable => "?",
+            SessionHealth::Ok => "✓",
+            SessionHealth::HistoryMissing => "!",
+            SessionHealth::NeedsRepair => "✗",
+            SessionHealth::Unreadable => "?",
         }
     }
 
     pub(crate) fn style(self) -> Style {
         match self {
-            Health::Ok => GOOD,
-            Health::HistoryMissing => WARNING,
-            Health::NeedsRepair | Health::Unreadable => ERROR,
+            SessionHealth::Ok => GOOD,
+            SessionHealth::HistoryMissing => WARNING,
+            SessionHealth::NeedsRepair | SessionHealth::Unreadable => ERROR,
         }
     }
 
     /// Sign and word, in colour.
-    pub(crate) fn painted(self) -> String {
-        paint(self.style(), format_args!("{} {}", self.sign(), self.word()))
+    pub(crate) fn styled(self) -> String {
+        paint(self.style(), format_args!("{} {}", self.sign(), self.label()))
     }
 }

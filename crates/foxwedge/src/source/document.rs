@@ -2,51 +2,53 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::{Draft, EditLog, Finding, Question, Report, Severity, check, repair};
+use foxwedge_core::{CheckOptions, Draft, EditLog, Finding, Report, Severity, check, repair};
 use foxwedge_dialect::{
-    Reading,
-    session::{FindingEffect, Session},
+    OutlinedDocument,
+    session::{FindingEffect, ParsedSession},
 };
 
-use crate::sessions::Health;
+use crate::sessions::SessionHealth;
 
 /// One conversation.
-pub(crate) struct Document<'a> {
+pub(crate) struct InputDocument<'a> {
     /// Where it begins in the text.
-    pub(crate) base: usize,
+    pub(crate) offset: usize,
     /// Its line, where a file holds several.
     pub(crate) line: Option<usize>,
-    pub(crate) body: Body<'a>,
-    pub(crate) question: Question,
+    pub(crate) body: DocumentBody<'a>,
+    pub(crate) check_options: CheckOptions,
     /// What its agent copes with, and what is therefore not asked about.
-    pub(crate) coped: Vec<Finding>,
+    pub(crate) tolerated: Vec<Finding>,
 }
 
 /// What was read.
-pub(crate) enum Body<'a> {
+pub(crate) enum DocumentBody<'a> {
     /// As a provider takes it.
-    Wire(Arc<Reading<'a>>),
+    Wire(Arc<OutlinedDocument<'a>>),
     /// As an agent keeps it.
-    Session(Box<Session<'a>>),
+    Session(Box<ParsedSession<'a>>),
 }
 
-impl<'a> Document<'a> {
+impl<'a> InputDocument<'a> {
     /// The conversation in it.
     pub(crate) fn draft(&self) -> &Draft<'a> {
         match &self.body {
-            Body::Wire(reading) => &reading.draft,
-            Body::Session(session) => session.draft(),
+            DocumentBody::Wire(reading) => &reading.draft,
+            DocumentBody::Session(session) => session.draft(),
         }
     }
 
     /// How it is, as a session.
-    pub(crate) fn health(&self) -> Health {
+    pub(crate) fn health(&self) -> SessionHealth {
         match &self.body {
-            Body::Session(session) => Health::of(session.rated(&self.question).worst()),
-            Body::Wire(_) => {
-                Health::of(self.report().counts.iter().map(|kind| match kind.severity {
+            DocumentBody::Session(session) => {
+                SessionHealth::of(session.rate_findings(&self.check_options).worst())
+            }
+            DocumentBody::Wire(_) => {
+                SessionHealth::of(self.report().counts.iter().map(|kind| match kind.severity {
                     Severity::Error => FindingEffect::Blocks,
-                    Severity::Warning => FindingEffect::Coped,
+                    Severity::Warning => FindingEffect::Tolerated,
                 }))
             }
         }
@@ -54,14 +56,14 @@ impl<'a> Document<'a> {
 
     /// What is wrong with it.
     pub(crate) fn report(&self) -> Report {
-        check(self.draft(), &self.question)
+        check(self.draft(), &self.check_options)
     }
 
     /// What is wrong with it, and what a repair would do.
     pub(crate) fn report_and_edits(&self) -> (Report, EditLog) {
         let repair = match &self.body {
-            Body::Wire(reading) => repair(&reading.draft, &self.question),
-            Body::Session(session) => session.fix(&self.question).1,
+            DocumentBody::Wire(reading) => repair(&reading.draft, &self.check_options),
+            DocumentBody::Session(session) => session.fix(&self.check_options).1,
         };
         (repair.before, repair.edits)
     }

@@ -5,37 +5,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Kind, Target, file};
-use crate::outcome::Failure;
+use super::{CheckTarget, TargetKind, file_target};
+use crate::outcome::TargetFailure;
 
 /// Collects the files of a folder that may hold conversations. Links are not followed: they may
 /// lead in a circle, or to a file that is read anyway. What cannot be opened is a target too: one
 /// that fails.
-pub(super) fn walk(folder: &Path, targets: &mut Vec<Target>) {
+pub(super) fn walk(folder: &Path, targets: &mut Vec<CheckTarget>) {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
     let mut closed = Vec::new();
     while let Some(folder) = open.pop() {
-        if let Err(error) = look_into(&folder, &mut open, &mut found) {
+        if let Err(error) = scan_folder(&folder, &mut open, &mut found) {
             closed.push((folder, error));
         }
     }
     found.sort();
-    targets.extend(found.into_iter().map(|path| file(path, Kind::Walked)));
+    targets.extend(found.into_iter().map(|path| file_target(path, TargetKind::FromFolder)));
     closed.sort_by(|(one, _), (two, _)| one.cmp(two));
     targets.extend(closed.into_iter().map(|(folder, error)| {
-        let failure = Failure::new(format!("the folder cannot be read: {error}"));
-        file(folder, |_| Kind::Closed(failure))
+        let failure = TargetFailure::new(format!("the folder cannot be read: {error}"));
+        file_target(folder, |_| TargetKind::Unreadable(failure))
     }));
 }
 
 /// Sorts the entries of a folder into folders to open and files to read.
-fn look_into(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -> io::Result<()> {
+fn scan_folder(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         let path = entry.path();
-        if kind.is_dir() && !is_passed_by(&entry.file_name().to_string_lossy()) {
+        if kind.is_dir() && !is_skipped(&entry.file_name().to_string_lossy()) {
             open.push(path);
         } else if kind.is_file() && may_hold_conversation(&path) {
             found.push(path);
@@ -44,7 +44,7 @@ fn look_into(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -
     Ok(())
 }
 
-fn is_passed_by(folder: &str) -> bool {
+fn is_skipped(folder: &str) -> bool {
     folder.starts_with('.') || folder == "node_modules" || folder == "target"
 }
 
@@ -62,9 +62,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("foxwedge-gone-{}", std::process::id()));
         let mut targets = Vec::new();
         walk(&folder, &mut targets);
-        let told: Vec<_> = targets.iter().map(|target| (&*target.shown, &target.kind)).collect();
+        let told: Vec<_> =
+            targets.iter().map(|target| (&*target.display_name, &target.kind)).collect();
         assert!(
-            matches!(told.as_slice(), [(shown, Kind::Closed(_))] if *shown == folder.to_string_lossy()),
+            matches!(told.as_slice(), [(shown, TargetKind::Unreadable(_))] if *shown == folder.to_string_lossy()),
             "{told:?}"
         );
     }

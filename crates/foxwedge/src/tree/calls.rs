@@ -3,36 +3,38 @@
 use std::collections::HashMap;
 
 use anstyle::Style;
-use foxwedge_core::{Answer, Call, Draft, Fate, Kind, Pairing, is_placeholder};
+use foxwedge_core::{
+    CallPairing, Draft, DraftAnswer, DraftCall, PartKind, ResultMatch, is_placeholder,
+};
 
 use crate::{
+    cli_output::{DIM, ERROR, GOOD, WARNING, clean, cut},
     preview,
-    say::{DIM, ERROR, GOOD, WARNING, clean, cut},
-    screen::{Line, fit},
+    screen::{StyledLine, fit_columns},
 };
 
 /// One call with its answer, or an answer that no call is waiting for.
-pub(super) struct Tie {
+pub(super) struct TreeCallLine {
     tool: String,
     id: String,
-    state: State,
+    state: TreeCallState,
     /// How the answer begins.
-    said: String,
+    answer_preview: String,
 }
 
 /// What became of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum TreeCallState {
     Answered,
     /// Its answer stands in another message than it should.
-    Elsewhere(usize),
+    AnsweredElsewhere(usize),
     /// Only a placeholder answers it.
     Placeholder,
     Open,
     /// An answer to a call that has one already.
-    Again,
+    DuplicateAnswer,
     /// An answer without a call.
-    Orphan,
+    OrphanAnswer,
 }
 
 /// Characters of a tool's name that are drawn.
@@ -41,89 +43,104 @@ const TOOL: usize = 32;
 const ID: usize = 14;
 
 /// The lines of each message, by its index: its calls, and answers that belong to none.
-pub(super) fn ties(draft: &Draft<'_>, pairing: &Pairing) -> HashMap<usize, Vec<Tie>> {
-    let mut ties: HashMap<usize, Vec<Tie>> = HashMap::new();
+pub(super) fn call_lines(
+    draft: &Draft<'_>,
+    pairing: &CallPairing,
+) -> HashMap<usize, Vec<TreeCallLine>> {
+    let mut ties: HashMap<usize, Vec<TreeCallLine>> = HashMap::new();
     for call in &pairing.calls {
         if let Some(tie) =
-            call_at(draft, call.part()).map(|made| tie(draft, pairing, made, call.answer()))
+            call_at(draft, call.part()).map(|made| call_line(draft, pairing, made, call.answer()))
         {
             ties.entry(call.message()).or_default().push(tie);
         }
     }
     for answer in &pairing.answers {
-        let state = match answer.fate() {
-            Fate::Duplicate(_) => State::Again,
-            Fate::Orphan => State::Orphan,
-            Fate::Home(_)
-            | Fate::Split(_)
-            | Fate::Misplaced(_)
-            | Fate::Apart(_)
-            | Fate::Early(_) => {
+        let state = match answer.result_match() {
+            ResultMatch::Duplicate(_) => TreeCallState::DuplicateAnswer,
+            ResultMatch::Orphan => TreeCallState::OrphanAnswer,
+            ResultMatch::InPlace(_)
+            | ResultMatch::Split(_)
+            | ResultMatch::Misplaced(_)
+            | ResultMatch::Displaced(_)
+            | ResultMatch::Early(_) => {
                 continue;
             }
         };
         if let Some(given) = answer_at(draft, answer.part()) {
-            ties.entry(answer.message()).or_default().push(Tie {
+            ties.entry(answer.message()).or_default().push(TreeCallLine {
                 tool: name(given.tool()).unwrap_or_default(),
-                id: short(given.id.as_deref()),
+                id: short_id(given.id.as_deref()),
                 state,
-                said: words(draft, given),
+                answer_preview: answer_text(draft, given),
             });
         }
     }
     ties
 }
 
-fn tie(draft: &Draft<'_>, pairing: &Pairing, call: &Call<'_>, answer: Option<usize>) -> Tie {
+fn call_line(
+    draft: &Draft<'_>,
+    pairing: &CallPairing,
+    call: &DraftCall<'_>,
+    answer: Option<usize>,
+) -> TreeCallLine {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
     let given = paired.and_then(|paired| answer_at(draft, paired.part()));
-    let state = state(draft, pairing, answer);
-    Tie {
+    let state = call_state(draft, pairing, answer);
+    TreeCallLine {
         tool: name(call.name.as_deref()).unwrap_or_else(|| "a tool".to_owned()),
-        id: short(call.id.as_deref()),
+        id: short_id(call.id.as_deref()),
         state,
-        said: given.map_or_else(String::new, |given| words(draft, given)),
+        answer_preview: given.map_or_else(String::new, |given| answer_text(draft, given)),
     }
 }
 
 /// What became of a call with that answer.
-pub(crate) fn state(draft: &Draft<'_>, pairing: &Pairing, answer: Option<usize>) -> State {
+pub(crate) fn call_state(
+    draft: &Draft<'_>,
+    pairing: &CallPairing,
+    answer: Option<usize>,
+) -> TreeCallState {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
     let given = paired.and_then(|paired| answer_at(draft, paired.part()));
     match (paired, given) {
-        (Some(_), Some(given)) if is_invented(draft, given) => State::Placeholder,
-        (Some(paired), _) => match paired.fate() {
-            Fate::Apart(_) | Fate::Early(_) | Fate::Misplaced(_) => {
-                State::Elsewhere(paired.message())
+        (Some(_), Some(given)) if is_placeholder_answer(draft, given) => TreeCallState::Placeholder,
+        (Some(paired), _) => match paired.result_match() {
+            ResultMatch::Displaced(_) | ResultMatch::Early(_) | ResultMatch::Misplaced(_) => {
+                TreeCallState::AnsweredElsewhere(paired.message())
             }
-            Fate::Home(_) | Fate::Split(_) | Fate::Duplicate(_) | Fate::Orphan => State::Answered,
+            ResultMatch::InPlace(_)
+            | ResultMatch::Split(_)
+            | ResultMatch::Duplicate(_)
+            | ResultMatch::Orphan => TreeCallState::Answered,
         },
-        (None, _) => State::Open,
+        (None, _) => TreeCallState::Open,
     }
 }
 
-fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d Call<'a>> {
+fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d DraftCall<'a>> {
     match &draft.parts.get(part)?.kind {
-        Kind::Call(call) => Some(call),
+        PartKind::Call(call) => Some(call),
         _ => None,
     }
 }
 
-fn answer_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d Answer<'a>> {
+fn answer_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d DraftAnswer<'a>> {
     match &draft.parts.get(part)?.kind {
-        Kind::Answer(answer) => Some(answer),
+        PartKind::Answer(answer) => Some(answer),
         _ => None,
     }
 }
 
 /// Whether an answer is a placeholder, whatever its format wraps it in.
-fn is_invented(draft: &Draft<'_>, answer: &Answer<'_>) -> bool {
+fn is_placeholder_answer(draft: &Draft<'_>, answer: &DraftAnswer<'_>) -> bool {
     let raw = answer.content.of(draft.source);
-    is_placeholder(raw) || is_placeholder(&format!("{:?}", words(draft, answer)))
+    is_placeholder(raw) || is_placeholder(&format!("{:?}", answer_text(draft, answer)))
 }
 
-fn words(draft: &Draft<'_>, answer: &Answer<'_>) -> String {
-    preview::output(answer.content.of(draft.source), super::WORDS)
+fn answer_text(draft: &Draft<'_>, answer: &DraftAnswer<'_>) -> String {
+    preview::output(answer.content.of(draft.source), super::MAX_TEXT)
 }
 
 fn name(name: Option<&str>) -> Option<String> {
@@ -131,7 +148,7 @@ fn name(name: Option<&str>) -> Option<String> {
 }
 
 /// An id by its beginning and its end, which is where ids differ.
-fn short(id: Option<&str>) -> String {
+fn short_id(id: Option<&str>) -> String {
     let Some(id) = id else { return "(no id)".to_owned() };
     let letters: Vec<char> = id.chars().take(4096).collect();
     if letters.len() <= ID {
@@ -145,24 +162,26 @@ fn short(id: Option<&str>) -> String {
     clean(&format!("{head}…{tail}"))
 }
 
-impl Tie {
+impl TreeCallLine {
     /// The line below its message.
-    pub(super) fn line(&self, margin: &str, last: bool, most: usize) -> Line {
+    pub(super) fn line(&self, margin: &str, last: bool, most: usize) -> StyledLine {
         let (sign, word, style) = match &self.state {
-            State::Answered => ("✓", "answered".to_owned(), GOOD),
-            State::Elsewhere(message) => ("!", format!("answered in {message}"), WARNING),
-            State::Placeholder => ("○", "placeholder".to_owned(), WARNING),
-            State::Open => ("✗", "open".to_owned(), ERROR),
-            State::Again => ("!", "answered again".to_owned(), WARNING),
-            State::Orphan => ("✗", "answer without a call".to_owned(), ERROR),
+            TreeCallState::Answered => ("✓", "answered".to_owned(), GOOD),
+            TreeCallState::AnsweredElsewhere(message) => {
+                ("!", format!("answered in {message}"), WARNING)
+            }
+            TreeCallState::Placeholder => ("○", "placeholder".to_owned(), WARNING),
+            TreeCallState::Open => ("✗", "open".to_owned(), ERROR),
+            TreeCallState::DuplicateAnswer => ("!", "answered again".to_owned(), WARNING),
+            TreeCallState::OrphanAnswer => ("✗", "answer without a call".to_owned(), ERROR),
         };
         let branch = if last { '╰' } else { '├' };
         let names = [self.tool.as_str(), &self.id].into_iter().filter(|name| !name.is_empty());
-        Line::new()
+        StyledLine::new()
             .with(DIM, format!("{margin}{branch} "))
             .with(Style::new(), names.collect::<Vec<_>>().join(" "))
             .with(style, format!("  {sign} {word}"))
-            .with(DIM, format!("  {}", fit(&self.said, most)))
+            .with(DIM, format!("  {}", fit_columns(&self.answer_preview, most)))
     }
 }
 
@@ -180,7 +199,7 @@ mod tests {
             (None, "(no id)"),
         ];
         for (id, expected) in table {
-            assert_eq!(short(id), expected);
+            assert_eq!(short_id(id), expected);
         }
     }
 }

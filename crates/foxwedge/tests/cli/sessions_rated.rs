@@ -3,7 +3,9 @@
 //! what it leaves out is missing history, and what stops it needs repair.
 
 use foxwedge_core::{Severity, rules};
-use foxwedge_dialect::session::{Agent, AgentVersion, FindingEffect, FindingPart, RATED, RatedRow};
+use foxwedge_dialect::session::{
+    AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedRow, SessionAgent,
+};
 use serde_json::Value;
 
 use crate::{
@@ -17,7 +19,7 @@ const ID: &str = "0a1b2c3d-0009-4000-8000-000000000009";
 #[test]
 fn every_rated_row_holds_from_its_version_on_and_not_before() {
     let mut tried = 0;
-    for row in RATED {
+    for row in RATED_ROWS {
         for &code in row.codes {
             for version in versions(row) {
                 judge(row, code, version);
@@ -25,7 +27,7 @@ fn every_rated_row_holds_from_its_version_on_and_not_before() {
             }
         }
     }
-    assert!(tried > 2 * RATED.len(), "{tried} of {} rows", RATED.len());
+    assert!(tried > 2 * RATED_ROWS.len(), "{tried} of {} rows", RATED_ROWS.len());
 }
 
 /// The version of a row, and the one just below it. Gemini CLI names none in its files.
@@ -36,7 +38,7 @@ fn versions(row: &RatedRow) -> Vec<AgentVersion> {
         [major, minor, patch] => AgentVersion::new(major, minor, patch - 1),
     };
     match row.agent {
-        Agent::GeminiCli => vec![row.since],
+        SessionAgent::GeminiCli => vec![row.since],
         _ => vec![row.since, below],
     }
 }
@@ -52,7 +54,7 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
     let name = file.to_string_lossy().into_owned();
 
     // The version of Codex goes with the record that is torn, and no version is the newest one.
-    let lost = (row.agent, code, row.part) == (Agent::Codex, 801, FindingPart::FirstRecord);
+    let lost = (row.agent, code, row.part) == (SessionAgent::Codex, 801, FindingPart::FirstRecord);
     let version = if lost { AgentVersion::parse(None) } else { version };
 
     // All that a provider would refuse, each with what the table says.
@@ -75,16 +77,18 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
     let listed: Value = serde_json::from_str(&listed.out).unwrap();
     let health = match worst {
         // Without its first record, nothing says that the file is one of Gemini CLI.
-        _ if (row.agent, code, row.part) == (Agent::GeminiCli, 801, FindingPart::FirstRecord) => {
+        _ if (row.agent, code, row.part)
+            == (SessionAgent::GeminiCli, 801, FindingPart::FirstRecord) =>
+        {
             "unreadable"
         }
-        FindingEffect::Coped => "ok",
+        FindingEffect::Tolerated => "ok",
         FindingEffect::HidesHistory => "history-missing",
         FindingEffect::Blocks => "needs-repair",
     };
     assert_eq!(listed["sessions"][0]["health"], health, "{what}: {all:#} {listed:#}");
 
-    let coped = worst == FindingEffect::Coped;
+    let coped = worst == FindingEffect::Tolerated;
     let checked = sandbox.run(&["check", "--format", agent, &name]);
     assert_eq!(checked.code, i32::from(!coped), "{what}: {}", checked.all());
     let fixed = sandbox.run(&["fix", "--format", agent, &name]);
@@ -97,7 +101,7 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
 
 /// What the table says: the first row that fits, or the rule itself.
 fn expected(
-    agent: Agent,
+    agent: SessionAgent,
     code: u16,
     part: FindingPart,
     version: AgentVersion,
@@ -114,18 +118,23 @@ fn expected(
     };
     let rule = rules::ALL.iter().find(|rule| rule.code == code).unwrap();
     let severity = if severe { Severity::Error } else { Severity::Warning };
-    match (RATED.iter().find(fits), severity) {
+    match (RATED_ROWS.iter().find(fits), severity) {
         (Some(row), _) => row.effect,
         (None, Severity::Error) => FindingEffect::Blocks,
         (None, Severity::Warning) if rule.code >= 700 => FindingEffect::HidesHistory,
-        (None, Severity::Warning) => FindingEffect::Coped,
+        (None, Severity::Warning) => FindingEffect::Tolerated,
     }
 }
 
 /// Where a file lies, and a file with one thing wrong.
-fn example(agent: Agent, code: u16, part: FindingPart, version: &str) -> Option<(String, Vec<u8>)> {
+fn example(
+    agent: SessionAgent,
+    code: u16,
+    part: FindingPart,
+    version: &str,
+) -> Option<(String, Vec<u8>)> {
     match agent {
-        Agent::ClaudeCode => {
+        SessionAgent::ClaudeCode => {
             let content = match code {
                 700.. => {
                     damaged(lines_of(&longer()), 1, code, part).or_else(|| link(code, part))?
@@ -135,7 +144,7 @@ fn example(agent: Agent, code: u16, part: FindingPart, version: &str) -> Option<
             let path = format!(".claude/projects/-w/{ID}.jsonl");
             Some((path, replaced(content, VERSION, version)))
         }
-        Agent::Codex => {
+        SessionAgent::Codex => {
             let meta = homes::codex(ID);
             let mut lines = lines_of(&meta);
             let open = lines.pop()?;
@@ -147,13 +156,13 @@ fn example(agent: Agent, code: u16, part: FindingPart, version: &str) -> Option<
             let path = format!(".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{ID}.jsonl");
             Some((path, replaced(content, "0.46.0", version)))
         }
-        Agent::GeminiCli => {
+        SessionAgent::GeminiCli => {
             let mut lines = lines_of(&homes::gemini_cli(ID));
             lines.remove(2);
             let path = ".gemini/tmp/shop/chats/session-2026-01-02T03-04-0a1b2c3d.jsonl";
             Some((path.to_owned(), damaged(lines, 0, code, part)?))
         }
-        Agent::Neovate | Agent::Cline => None,
+        SessionAgent::Neovate | SessionAgent::Cline => None,
     }
 }
 
@@ -248,7 +257,7 @@ fn link(code: u16, part: FindingPart) -> Option<Vec<u8>> {
             lines.insert(4, lines[4].clone());
             lines.concat()
         }
-        (704, FindingPart::WholeCircle) => parent(0, &uuid(6)),
+        (704, FindingPart::WholeCycle) => parent(0, &uuid(6)),
         (704, _) => parent(0, &uuid(3)),
         _ => return None,
     })
@@ -271,11 +280,13 @@ fn damaged(mut lines: Vec<Vec<u8>>, head: usize, code: u16, part: FindingPart) -
         }
         (FindingPart::FirstRecord, 803) => lines[0] = noted(&lines[0], &hole),
         (FindingPart::FirstRecord, _) => lines[0] = [hole, lines[0].clone()].concat(),
-        (FindingPart::All | FindingPart::Rest, 803) => lines[middle] = noted(&lines[middle], &hole),
+        (FindingPart::All | FindingPart::HidesContent, 803) => {
+            lines[middle] = noted(&lines[middle], &hole)
+        }
         (FindingPart::FirstLine, _) => lines.insert(0, [hole, b"\n".to_vec()].concat()),
         (FindingPart::NothingHidden, _) => lines.insert(middle, [hole, b"\n".to_vec()].concat()),
         (FindingPart::OpenLine, _) => lines.push(hole),
-        (FindingPart::Rest, _) => lines[middle] = [hole, lines[middle].clone()].concat(),
+        (FindingPart::HidesContent, _) => lines[middle] = [hole, lines[middle].clone()].concat(),
         _ => return None,
     }
     Some(lines.concat())

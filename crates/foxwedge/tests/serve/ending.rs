@@ -2,7 +2,7 @@
 
 use std::{io::Write, net::TcpStream};
 
-use foxwedge_store::{AnyStore, Filter, Page, Store};
+use foxwedge_store::{AnyStore, ListFilter, ListPage, Store};
 
 use crate::{
     gateway::{Gateway, TOKEN, config},
@@ -54,7 +54,7 @@ fn outcomes(folder: &Temporary) -> Vec<&'static str> {
     let url = format!("sqlite:{}", folder.path("runs.db").display());
     wait_for(async {
         let store = AnyStore::open(&url.parse().expect("an address")).await.expect("a store");
-        let rows = store.runs(Filter::default(), Page { after: None, limit: 1_000 }).await;
+        let rows = store.runs(ListFilter::default(), ListPage { after: None, limit: 1_000 }).await;
         let rows = rows.expect("runs");
         rows.iter().map(|row| row.state.outcome().map_or("open", |it| it.name())).collect()
     })

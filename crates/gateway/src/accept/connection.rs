@@ -18,12 +18,12 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use tokio::{net::TcpStream, sync::watch};
 
-use super::{Peer, Rules, pulse::Pulse, socket::Socket};
+use super::{ConnectionAddresses, ConnectionRules, socket::TimedSocket, timers::ConnectionTimers};
 
 /// Everything a connection needs.
-pub(super) struct Connection<F> {
-    pub(super) rules: Rules,
-    pub(super) peer: Peer,
+pub(super) struct ClientConnection<F> {
+    pub(super) rules: ConnectionRules,
+    pub(super) peer: ConnectionAddresses,
     pub(super) answer: F,
     pub(super) at_work: Arc<AtomicUsize>,
     pub(super) stopped: watch::Receiver<bool>,
@@ -32,9 +32,9 @@ pub(super) struct Connection<F> {
 /// hyper wants at least this much.
 const LEAST_BUFFER: usize = 8 << 10;
 
-impl<F, R, B> Connection<F>
+impl<F, R, B> ClientConnection<F>
 where
-    F: Fn(Request<Incoming>, Peer) -> R + Send + 'static,
+    F: Fn(Request<Incoming>, ConnectionAddresses) -> R + Send + 'static,
     R: Future<Output = Response<B>> + Send + 'static,
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -42,23 +42,23 @@ where
     /// Ends when the connection does. How it ended is nobody's business: a client may go whenever
     /// it likes.
     pub(super) async fn run(mut self, stream: TcpStream) {
-        let pulse = Arc::new(Pulse::new(self.rules));
-        let socket = Socket::new(stream, pulse.clone());
+        let pulse = Arc::new(ConnectionTimers::new(self.rules));
+        let socket = TimedSocket::new(stream, pulse.clone());
         let service = {
             let (pulse, at_work) = (pulse.clone(), self.at_work.clone());
             let (answer, peer) = (self.answer, self.peer);
             service_fn(move |request: Request<Incoming>| {
                 let has_body = !request.body().is_end_stream();
-                let work = Work::new(pulse.clone(), at_work.clone());
+                let work = InFlightRequest::new(pulse.clone(), at_work.clone());
                 let answer = answer(request, peer);
                 // hyper keeps the room for a future as long as the connection lives; this one needs
                 // much, and only until the reply begins.
                 Box::pin(async move {
                     let response = answer.await;
                     if has_body && !response.status().is_success() {
-                        work.pulse.refused();
+                        work.pulse.note_refused();
                     }
-                    Ok::<_, Infallible>(response.map(|body| Held { body, work }))
+                    Ok::<_, Infallible>(response.map(|body| InFlightBody { body, work }))
                 })
             })
         };
@@ -71,7 +71,7 @@ where
                 .max_header_size(self.rules.head_bytes)
                 .serve_connection(socket, service)
         );
-        let mut timer = pin!(tokio::time::sleep_until(pulse.due()));
+        let mut timer = pin!(tokio::time::sleep_until(pulse.next_deadline()));
         let mut stopped = pin!(self.stopped.wait_for(|stopped| *stopped));
         let mut stopping = false;
         poll_fn(|context| {
@@ -83,7 +83,7 @@ where
                 return Poll::Ready(());
             }
             loop {
-                let due = pulse.due();
+                let due = pulse.next_deadline();
                 if due < timer.deadline() {
                     timer.as_mut().reset(due);
                 }
@@ -93,7 +93,7 @@ where
                 if pulse.is_late() {
                     return Poll::Ready(());
                 }
-                timer.as_mut().reset(pulse.due());
+                timer.as_mut().reset(pulse.next_deadline());
             }
         })
         .await;
@@ -101,34 +101,34 @@ where
 }
 
 /// A request, from its head to the last byte of its reply.
-struct Work {
-    pulse: Arc<Pulse>,
+struct InFlightRequest {
+    pulse: Arc<ConnectionTimers>,
     at_work: Arc<AtomicUsize>,
 }
 
-impl Work {
-    fn new(pulse: Arc<Pulse>, at_work: Arc<AtomicUsize>) -> Work {
-        pulse.asked();
+impl InFlightRequest {
+    fn new(pulse: Arc<ConnectionTimers>, at_work: Arc<AtomicUsize>) -> InFlightRequest {
+        pulse.request_started();
         at_work.fetch_add(1, Ordering::Relaxed);
-        Work { pulse, at_work }
+        InFlightRequest { pulse, at_work }
     }
 }
 
-impl Drop for Work {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.at_work.fetch_sub(1, Ordering::Relaxed);
-        self.pulse.answered();
+        self.pulse.reply_finished();
     }
 }
 
 /// A reply's body; the request is over when it is dropped.
-struct Held<B> {
+struct InFlightBody<B> {
     body: B,
     #[expect(dead_code, reason = "its end is what counts")]
-    work: Work,
+    work: InFlightRequest,
 }
 
-impl<B: Body + Unpin> Body for Held<B> {
+impl<B: Body + Unpin> Body for InFlightBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 

@@ -14,16 +14,16 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::pulse::Pulse;
+use super::timers::ConnectionTimers;
 
 /// A socket, with a look at what it does.
-pub(super) struct Socket {
+pub(super) struct TimedSocket {
     stream: TcpStream,
-    pulse: Arc<Pulse>,
-    end: End,
+    pulse: Arc<ConnectionTimers>,
+    end: SocketState,
 }
 
-enum End {
+enum SocketState {
     Open,
     /// Our side is closed, the rest of the other is thrown away.
     Lingering,
@@ -39,22 +39,22 @@ thread_local! {
     static LANDING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ].into());
 }
 
-impl Socket {
-    pub(super) fn new(stream: TcpStream, pulse: Arc<Pulse>) -> Socket {
-        Socket { stream, pulse, end: End::Open }
+impl TimedSocket {
+    pub(super) fn new(stream: TcpStream, pulse: Arc<ConnectionTimers>) -> TimedSocket {
+        TimedSocket { stream, pulse, end: SocketState::Open }
     }
 
-    fn wrote(&self, written: Poll<io::Result<usize>>, of: usize) -> Poll<io::Result<usize>> {
+    fn note_write(&self, written: Poll<io::Result<usize>>, of: usize) -> Poll<io::Result<usize>> {
         match &written {
-            Poll::Ready(Ok(number)) => self.pulse.wrote(*number, of),
+            Poll::Ready(Ok(number)) => self.pulse.note_written(*number, of),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.pulse.stuck(),
+            Poll::Pending => self.pulse.note_blocked(),
         }
         written
     }
 }
 
-impl hyper::rt::Read for Socket {
+impl hyper::rt::Read for TimedSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -68,7 +68,7 @@ impl hyper::rt::Read for Socket {
             let mut read = ReadBuf::new(landing);
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
             if !read.filled().is_empty() {
-                self.pulse.read();
+                self.pulse.note_read();
                 to.put_slice(read.filled());
             }
             Poll::Ready(Ok(()))
@@ -76,14 +76,14 @@ impl hyper::rt::Read for Socket {
     }
 }
 
-impl hyper::rt::Write for Socket {
+impl hyper::rt::Write for TimedSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wrote(written, bytes.len())
+        self.note_write(written, bytes.len())
     }
 
     fn poll_write_vectored(
@@ -92,7 +92,7 @@ impl hyper::rt::Write for Socket {
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.wrote(written, pieces.iter().map(|piece| piece.len()).sum())
+        self.note_write(written, pieces.iter().map(|piece| piece.len()).sum())
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -108,14 +108,14 @@ impl hyper::rt::Write for Socket {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             match self.end {
-                End::Open => {
+                SocketState::Open => {
                     ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-                    if !self.pulse.lingers() {
+                    if !self.pulse.start_linger() {
                         return Poll::Ready(Ok(()));
                     }
-                    self.end = End::Lingering;
+                    self.end = SocketState::Lingering;
                 }
-                End::Lingering => {
+                SocketState::Lingering => {
                     let read = LANDING.with_borrow_mut(|landing| {
                         let mut read = ReadBuf::new(landing);
                         ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;

@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use foxwedge_engine::config::Access;
+use foxwedge_engine::config::AccessConfig;
 
-use crate::Peer;
+use crate::ConnectionAddresses;
 
 /// Whether a `Host` is one of ours: a loopback name, the address the client came to, or one of the
 /// configuration. The port does not matter: tunnels change it.
-pub(super) fn is_ours(access: &Access, host: &str, peer: Peer) -> bool {
-    let Some(name) = name(host) else {
+pub(super) fn is_allowed(access: &AccessConfig, host: &str, peer: ConnectionAddresses) -> bool {
+    let Some(name) = host_name(host) else {
         return false;
     };
     if let Ok(address) = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
@@ -28,7 +28,7 @@ pub(super) fn is_ours(access: &Access, host: &str, peer: Peer) -> bool {
 
 /// Whether a `Host` can only mean the machine that says it.
 pub(super) fn is_loopback(host: &str) -> bool {
-    let Some(name) = name(host) else {
+    let Some(name) = host_name(host) else {
         return false;
     };
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -37,7 +37,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 /// A `Host` without its port; `None` if it is no host.
-fn name(host: &str) -> Option<&str> {
+fn host_name(host: &str) -> Option<&str> {
     let (name, rest) = match host.strip_prefix('[') {
         Some(rest) => host.split_at(host.len() - rest.split_once(']')?.1.len()),
         None => host.split_at(host.find(':').unwrap_or(host.len())),

@@ -3,85 +3,89 @@
 use std::sync::Arc;
 
 use foxwedge_engine::{
-    Caller, Own, Secret, Way,
-    config::{Access, Scope, Token},
+    AuthScheme, ClientKey, RequestCaller, SecretText,
+    config::{AccessConfig, AccessToken, TokenScope},
 };
 use http::{HeaderMap, HeaderValue};
 
-use super::Visitor;
+use super::Principal;
 
 /// The owner when nobody has to say who he is.
-const LOCAL: &str = "local";
+const LOCAL_OWNER: &str = "local";
 
 /// Nothing longer is hashed.
-const LONGEST: usize = 512;
+const MAX_KEY_BYTES: usize = 512;
 
 /// The keys that a request carries.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct RequestKeys {
     /// In the header that is only for our token.
-    ours: Option<Secret>,
+    gateway_token: Option<SecretText>,
     /// In the headers where clients put the key of a provider.
-    theirs: Vec<Own>,
+    provider_keys: Vec<ClientKey>,
 }
 
-impl Keys {
+impl RequestKeys {
     /// Takes them out of the headers. Never from the address: addresses are written down
     /// everywhere.
-    pub(super) fn take(headers: &mut HeaderMap) -> Keys {
+    pub(super) fn take(headers: &mut HeaderMap) -> RequestKeys {
         let mut take = |name: &str| {
             let value = headers.remove(name);
-            value.as_ref().and_then(secret)
+            value.as_ref().and_then(header_secret)
         };
         let ours = take("x-foxwedge-token");
-        let bearer = take("authorization").and_then(|key| bearer(&key));
-        let bearer = bearer.map(|secret| Own { secret, way: Way::Bearer });
-        let mut key = |name| take(name).map(|secret| Own { secret, way: Way::Key });
+        let bearer = take("authorization").and_then(|key| bearer_token(&key));
+        let bearer = bearer.map(|secret| ClientKey { secret, scheme: AuthScheme::Bearer });
+        let mut key = |name| take(name).map(|secret| ClientKey { secret, scheme: AuthScheme::Key });
         let theirs = [bearer, key("x-api-key"), key("x-goog-api-key"), key("api-key")];
         take("proxy-authorization");
         take("cookie");
-        Keys { ours, theirs: theirs.into_iter().flatten().collect() }
+        RequestKeys { gateway_token: ours, provider_keys: theirs.into_iter().flatten().collect() }
     }
 }
 
 /// Whose keys they are; `None` if they open nothing.
-pub(super) fn visitor(access: &Access, keys: Keys) -> Option<Visitor> {
-    let own = |keys: Keys| keys.theirs.into_iter().next();
+pub(super) fn find_principal(access: &AccessConfig, keys: RequestKeys) -> Option<Principal> {
+    let own = |keys: RequestKeys| keys.provider_keys.into_iter().next();
     if access.tokens.is_empty() {
-        let caller = Caller { owner: Arc::from(LOCAL), own: own(keys) };
-        return Some(Visitor { caller, scope: Scope::Admin });
+        let caller = RequestCaller { owner: Arc::from(LOCAL_OWNER), client_key: own(keys) };
+        return Some(Principal { caller, scope: TokenScope::Admin });
     }
-    let (token, own) = match &keys.ours {
+    let (token, own) = match &keys.gateway_token {
         // Our token has a header of its own: what stands in the others is for the provider.
-        Some(key) => (find(&access.tokens, key)?, own(keys)),
+        Some(key) => (find_token(&access.tokens, key)?, own(keys)),
         None => {
-            let tried = keys.theirs.iter().find_map(|own| find(&access.tokens, &own.secret));
+            let tried =
+                keys.provider_keys.iter().find_map(|own| find_token(&access.tokens, &own.secret));
             (tried?, None)
         }
     };
-    Some(Visitor { caller: Caller { owner: token.owner.clone(), own }, scope: token.scope })
+    Some(Principal {
+        caller: RequestCaller { owner: token.owner.clone(), client_key: own },
+        scope: token.scope,
+    })
 }
 
 /// Looks at every token, wherever it finds one: the time says nothing.
-fn find<'a>(tokens: &'a [Token], key: &Secret) -> Option<&'a Token> {
-    if key.reveal().len() > LONGEST || key.is_empty() {
+fn find_token<'a>(tokens: &'a [AccessToken], key: &SecretText) -> Option<&'a AccessToken> {
+    if key.reveal().len() > MAX_KEY_BYTES || key.is_empty() {
         return None;
     }
     tokens.iter().fold(None, |found, token| {
-        let fits = !token.secret.is_empty() && token.secret.is(key.reveal());
+        let fits = !token.secret.is_empty() && token.secret.equals(key.reveal());
         if fits && found.is_none() { Some(token) } else { found }
     })
 }
 
-fn secret(value: &HeaderValue) -> Option<Secret> {
+fn header_secret(value: &HeaderValue) -> Option<SecretText> {
     let text = value.to_str().ok()?.trim();
-    (!text.is_empty()).then(|| Secret::new(text))
+    (!text.is_empty()).then(|| SecretText::new(text))
 }
 
-fn bearer(value: &Secret) -> Option<Secret> {
+fn bearer_token(value: &SecretText) -> Option<SecretText> {
     let (scheme, key) = value.reveal().split_once(' ')?;
     (scheme.eq_ignore_ascii_case("bearer") && !key.trim().is_empty())
-        .then(|| Secret::new(key.trim()))
+        .then(|| SecretText::new(key.trim()))
 }
 
 #[cfg(test)]
@@ -91,25 +95,25 @@ mod tests {
     type Sent<'a> = &'a [(&'static str, &'a str)];
 
     /// Owner, scope and the client's own key, or nothing.
-    fn visit(tokens: &[(&str, &str, Scope)], headers: Sent<'_>) -> Option<String> {
+    fn visit(tokens: &[(&str, &str, TokenScope)], headers: Sent<'_>) -> Option<String> {
         let tokens = tokens
             .iter()
-            .map(|(owner, secret, scope)| Token {
+            .map(|(owner, secret, scope)| AccessToken {
                 owner: Arc::from(*owner),
-                secret: Secret::new(*secret),
+                secret: SecretText::new(*secret),
                 scope: *scope,
             })
             .collect();
-        let access = Access { tokens, hosts: Vec::new(), origins: Vec::new() };
+        let access = AccessConfig { tokens, hosts: Vec::new(), origins: Vec::new() };
         let mut map: HeaderMap = headers
             .iter()
             .map(|(name, value)| {
                 (http::HeaderName::from_static(name), value.parse().expect("a header"))
             })
             .collect();
-        let visitor = visitor(&access, Keys::take(&mut map))?;
+        let visitor = find_principal(&access, RequestKeys::take(&mut map))?;
         assert!(map.keys().all(|name| name == "x-other"), "a key is left in {map:?}");
-        let own = visitor.caller.own.map(|own| own.secret.reveal().to_owned());
+        let own = visitor.caller.client_key.map(|own| own.secret.reveal().to_owned());
         Some(format!(
             "{} {:?} {}",
             visitor.caller.owner,
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_token_is_taken_from_every_header_that_clients_use() {
-        let tokens = [("ann", "t-ann", Scope::User), ("bob", "t-bob", Scope::Admin)];
+        let tokens = [("ann", "t-ann", TokenScope::User), ("bob", "t-bob", TokenScope::Admin)];
         let long = "t".repeat(10_000);
         let table: [(Sent<'_>, Option<&str>); 18] = [
             (&[("authorization", "Bearer t-ann")], Some("ann User -")),
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_empty_token_opens_nothing() {
-        assert_eq!(visit(&[("ann", "", Scope::Admin)], &[("x-api-key", " ")]), None);
-        assert_eq!(visit(&[("ann", "", Scope::Admin)], &[]), None);
+        assert_eq!(visit(&[("ann", "", TokenScope::Admin)], &[("x-api-key", " ")]), None);
+        assert_eq!(visit(&[("ann", "", TokenScope::Admin)], &[]), None);
     }
 }

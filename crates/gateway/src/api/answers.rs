@@ -1,19 +1,19 @@
 //! `/v1/runs/{id}/answers`: what an agent asks people, and what they decide.
 
-use foxwedge_engine::{AskKind, Decision, Fault, Kind, Question};
+use foxwedge_engine::{AgentQuestion, ApiError, ApiErrorKind, PermissionDecision, PermissionKind};
 use foxwedge_store::RunState;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{answered::DecisionClaim, ask, json as reply};
-use crate::{Reply, error, routes::Call, serve::App};
+use super::{decisions::DecisionClaim, json_reply as reply, lookup};
+use crate::{HttpReply, error, routes::ApiRequest, serve::GatewayState};
 
 /// What somebody decides.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct Decided {
+struct DecisionBody {
     question: Option<String>,
-    decision: Option<Word>,
+    decision: Option<DecisionVerdict>,
     message: Option<String>,
     input: Option<Map<String, Value>>,
     answers: Option<Map<String, Value>>,
@@ -21,34 +21,42 @@ struct Decided {
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum DecisionVerdict {
     Allow,
     Deny,
 }
 
 /// `GET`: the questions that wait.
-pub(super) async fn list(app: &App, call: &Call<'_>, id: &str) -> Result<Reply, Fault> {
+pub(super) async fn list(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
-    let row = ask::run(app, call, id).await?;
+    let row = lookup::visible_run(app, call, id).await?;
     let questions = app.engine.questions(&row.id).unwrap_or_default();
-    let list: Vec<Value> = questions.iter().map(told).collect();
+    let list: Vec<Value> = questions.iter().map(question_json).collect();
     Ok(reply(&json!({ "run": row.id, "questions": list })))
 }
 
 /// `POST`: a decision about one of them.
-pub(super) async fn decide(app: &App, call: &Call<'_>, id: &str) -> Result<Reply, Fault> {
+pub(super) async fn decide(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
-    let row = ask::run(app, call, id).await?;
-    let decided: Decided = serde_json::from_slice(&call.body).map_err(|_| {
+    let row = lookup::visible_run(app, call, id).await?;
+    let decided: DecisionBody = serde_json::from_slice(&call.body).map_err(|_| {
         error::bad_request(
             "an answer is {\"question\"?, \"decision\": \"allow\" or \"deny\", \"message\"?, \
              \"input\"?, \"answers\"?}",
         )
     })?;
     let questions = app.engine.questions(&row.id).unwrap_or_default();
-    let said = decided.said();
+    let said = decided.decision_value();
     let chosen = match row.state == RunState::Open {
-        true => chosen(&questions, decided.question.as_deref()),
+        true => choose_question(&questions, decided.question.as_deref()),
         false => Err(conflict("run_ended", "the run has ended")),
     };
     let question = match chosen {
@@ -57,47 +65,52 @@ pub(super) async fn decide(app: &App, call: &Call<'_>, id: &str) -> Result<Reply
         Err(fault) => {
             let named = decided.question.as_deref();
             let nothing_open = named.is_some() || questions.is_empty();
-            let before = app.answered.before(&row.id, named, &said).filter(|_| nothing_open);
+            let before = app
+                .answered_questions
+                .earlier_claim(&row.id, named, &said)
+                .filter(|_| nothing_open);
             return match before {
                 Some(DecisionClaim::Repeated(ticket)) => {
-                    Ok(taken(&row.id, &ticket, decided.word(), true))
+                    Ok(decision_reply(&row.id, &ticket, decided.verdict_name(), true))
                 }
-                Some(DecisionClaim::Different) if row.state == RunState::Open => Err(closed()),
+                Some(DecisionClaim::Different) if row.state == RunState::Open => {
+                    Err(question_closed())
+                }
                 Some(DecisionClaim::Different | DecisionClaim::First) | None => Err(fault),
             };
         }
     };
     let ticket = question.ticket.clone();
-    let (decision, word) = decision(question, decided)?;
-    match app.answered.claim(&row.id, &ticket, &said) {
+    let (decision, word) = parse_decision(question, decided)?;
+    match app.answered_questions.claim(&row.id, &ticket, &said) {
         DecisionClaim::First => {}
-        DecisionClaim::Repeated(ticket) => return Ok(taken(&row.id, &ticket, word, true)),
-        DecisionClaim::Different => return Err(closed()),
+        DecisionClaim::Repeated(ticket) => return Ok(decision_reply(&row.id, &ticket, word, true)),
+        DecisionClaim::Different => return Err(question_closed()),
     }
     if !app.engine.decide(&row.id, ticket.clone(), decision).await {
-        app.answered.forget(&row.id, &ticket);
-        return Err(closed());
+        app.answered_questions.forget(&row.id, &ticket);
+        return Err(question_closed());
     }
-    Ok(taken(&row.id, &ticket, word, false))
+    Ok(decision_reply(&row.id, &ticket, word, false))
 }
 
-impl Decided {
+impl DecisionBody {
     /// The decision itself, so that it is known when it comes again.
-    fn said(&self) -> Value {
-        let Decided { message, input, answers, .. } = self;
-        json!({ "decision": self.word(), "message": message, "input": input, "answers": answers })
+    fn decision_value(&self) -> Value {
+        let DecisionBody { message, input, answers, .. } = self;
+        json!({ "decision": self.verdict_name(), "message": message, "input": input, "answers": answers })
     }
 
-    fn word(&self) -> &'static str {
+    fn verdict_name(&self) -> &'static str {
         match (self.decision, &self.answers) {
-            (Some(Word::Deny), _) => "deny",
-            (Some(Word::Allow), _) | (None, Some(_)) => "allow",
+            (Some(DecisionVerdict::Deny), _) => "deny",
+            (Some(DecisionVerdict::Allow), _) | (None, Some(_)) => "allow",
             (None, None) => "",
         }
     }
 }
 
-fn taken(run: &str, ticket: &str, decision: &str, repeated: bool) -> Reply {
+fn decision_reply(run: &str, ticket: &str, decision: &str, repeated: bool) -> HttpReply {
     let mut told = json!({ "run": run, "question": ticket, "decision": decision });
     if repeated {
         told["repeated"] = true.into();
@@ -105,17 +118,21 @@ fn taken(run: &str, ticket: &str, decision: &str, repeated: bool) -> Reply {
     reply(&told)
 }
 
-fn closed() -> Fault {
+fn question_closed() -> ApiError {
     conflict("question_closed", "the question was answered otherwise, or withdrawn meanwhile")
 }
 
 /// The question that is meant.
-fn chosen<'q>(questions: &'q [Question], ticket: Option<&str>) -> Result<&'q Question, Fault> {
+fn choose_question<'q>(
+    questions: &'q [AgentQuestion],
+    ticket: Option<&str>,
+) -> Result<&'q AgentQuestion, ApiError> {
     match (ticket, questions) {
-        (Some(ticket), _) => questions
-            .iter()
-            .find(|question| question.ticket == ticket)
-            .ok_or_else(|| Fault::new(Kind::NotFound, "question_not_found", "no such question")),
+        (Some(ticket), _) => {
+            questions.iter().find(|question| question.ticket == ticket).ok_or_else(|| {
+                ApiError::new(ApiErrorKind::NotFound, "question_not_found", "no such question")
+            })
+        }
         (None, [only]) => Ok(only),
         (None, []) => Err(conflict("nothing_asked", "nothing is asked")),
         (None, _) => {
@@ -126,34 +143,37 @@ fn chosen<'q>(questions: &'q [Question], ticket: Option<&str>) -> Result<&'q Que
     }
 }
 
-fn decision(question: &Question, decided: Decided) -> Result<(Decision, &'static str), Fault> {
-    let Decided { decision, message, input, answers, .. } = decided;
+fn parse_decision(
+    question: &AgentQuestion,
+    decided: DecisionBody,
+) -> Result<(PermissionDecision, &'static str), ApiError> {
+    let DecisionBody { decision, message, input, answers, .. } = decided;
     let word = match (decision, &answers) {
         (Some(word), _) => word,
-        (None, Some(_)) => Word::Allow,
+        (None, Some(_)) => DecisionVerdict::Allow,
         (None, None) => return Err(error::bad_request("`decision` is `allow` or `deny`")),
     };
     match (word, question.kind) {
-        (Word::Deny, _) if input.is_some() || answers.is_some() => {
+        (DecisionVerdict::Deny, _) if input.is_some() || answers.is_some() => {
             Err(error::bad_request("a denial has no `input` and no `answers`"))
         }
-        (Word::Deny, _) => {
+        (DecisionVerdict::Deny, _) => {
             let message = message.unwrap_or_else(|| "The user said no.".to_owned());
-            Ok((Decision::Deny { message }, "deny"))
+            Ok((PermissionDecision::Deny { message }, "deny"))
         }
-        (Word::Allow, _) if message.is_some() => {
+        (DecisionVerdict::Allow, _) if message.is_some() => {
             Err(error::bad_request("only a denial has a `message`"))
         }
-        (Word::Allow, AskKind::Permission) if answers.is_some() => {
+        (DecisionVerdict::Allow, PermissionKind::Permission) if answers.is_some() => {
             Err(error::bad_request("this asks for a permission: it takes no `answers`"))
         }
-        (Word::Allow, AskKind::Permission) => {
-            Ok((Decision::Allow { input: input.map(Value::Object) }, "allow"))
+        (DecisionVerdict::Allow, PermissionKind::Permission) => {
+            Ok((PermissionDecision::Allow { input: input.map(Value::Object) }, "allow"))
         }
-        (Word::Allow, AskKind::Questions) => match (answers, input) {
-            (Some(answers), None) => Ok((Decision::Answers(answers), "allow")),
+        (DecisionVerdict::Allow, PermissionKind::Questions) => match (answers, input) {
+            (Some(answers), None) => Ok((PermissionDecision::Answers(answers), "allow")),
             (None, Some(input)) => {
-                Ok((Decision::Allow { input: Some(Value::Object(input)) }, "allow"))
+                Ok((PermissionDecision::Allow { input: Some(Value::Object(input)) }, "allow"))
             }
             (None, None) => Err(error::bad_request(
                 "`answers` is missing: an object from the text of each question to its answer",
@@ -163,10 +183,10 @@ fn decision(question: &Question, decided: Decided) -> Result<(Decision, &'static
     }
 }
 
-fn told(question: &Question) -> Value {
+fn question_json(question: &AgentQuestion) -> Value {
     let kind = match question.kind {
-        AskKind::Permission => "permission",
-        AskKind::Questions => "questions",
+        PermissionKind::Permission => "permission",
+        PermissionKind::Questions => "questions",
     };
     json!({
         "question": question.ticket,
@@ -177,28 +197,28 @@ fn told(question: &Question) -> Value {
     })
 }
 
-fn conflict(code: &'static str, words: &'static str) -> Fault {
-    Fault::new(Kind::Conflict, code, words)
+fn conflict(code: &'static str, words: &'static str) -> ApiError {
+    ApiError::new(ApiErrorKind::Conflict, code, words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn question(ticket: &str, kind: AskKind) -> Question {
+    fn question(ticket: &str, kind: PermissionKind) -> AgentQuestion {
         let (ticket, tool, input) = (ticket.to_owned(), "Bash".to_owned(), json!({ "a": 1 }));
-        Question { ticket, kind, tool, call: None, input }
+        AgentQuestion { ticket, kind, tool, call: None, input }
     }
 
     /// What comes of a body, in short.
-    fn said(kind: AskKind, body: &str) -> String {
-        let Ok(decided) = serde_json::from_str::<Decided>(body) else { return "-".to_owned() };
-        match decision(&question("t", kind), decided) {
-            Ok((Decision::Allow { input }, _)) => {
+    fn said(kind: PermissionKind, body: &str) -> String {
+        let Ok(decided) = serde_json::from_str::<DecisionBody>(body) else { return "-".to_owned() };
+        match parse_decision(&question("t", kind), decided) {
+            Ok((PermissionDecision::Allow { input }, _)) => {
                 format!("allow {}", input.map_or("-".to_owned(), |input| input.to_string()))
             }
-            Ok((Decision::Deny { message }, _)) => format!("deny {message}"),
-            Ok((Decision::Answers(answers), _)) => {
+            Ok((PermissionDecision::Deny { message }, _)) => format!("deny {message}"),
+            Ok((PermissionDecision::Answers(answers), _)) => {
                 format!("answers {}", Value::Object(answers))
             }
             Err(fault) => fault.status().as_u16().to_string(),
@@ -207,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_decision_is_read_or_refused() {
-        use AskKind::{Permission, Questions};
+        use PermissionKind::{Permission, Questions};
         let table = [
             (Permission, r#"{"decision":"allow"}"#, "allow -"),
             (Permission, r#"{"decision":"allow","input":{"b":2}}"#, r#"allow {"b":2}"#),
@@ -232,9 +252,10 @@ mod tests {
 
     #[test]
     fn the_question_that_is_meant_is_the_only_one_or_named() {
-        let one = [question("a", AskKind::Permission)];
-        let two = [question("a", AskKind::Permission), question("b", AskKind::Questions)];
-        let told = |questions: &[Question], ticket| match chosen(questions, ticket) {
+        let one = [question("a", PermissionKind::Permission)];
+        let two =
+            [question("a", PermissionKind::Permission), question("b", PermissionKind::Questions)];
+        let told = |questions: &[AgentQuestion], ticket| match choose_question(questions, ticket) {
             Ok(question) => question.ticket.clone(),
             Err(fault) => fault.status().as_u16().to_string(),
         };

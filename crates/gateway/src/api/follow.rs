@@ -10,108 +10,119 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_run::encode::{Format, FrameId, Options};
-use foxwedge_store::{AnyStore, EventWords, Feeds, Follower, Result, Told};
+use foxwedge_run::encode::{EncoderOptions, FrameId, UiFormat};
+use foxwedge_store::{AnyStore, EventTextSource, FeedFollower, FeedItem, FeedRegistry, Result};
 use http_body::{Body, Frame};
 use tokio::{
     sync::watch,
     time::{Instant, Sleep, sleep},
 };
 
-use crate::outgoing::Broken;
+use crate::response_body::ResponseBodyError;
 
 /// How long nothing is said before something is said all the same, so that nobody between us and
 /// the client takes the connection for dead.
-const SILENCE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Frames that are there together go out together, up to so many bytes.
-const TOGETHER: usize = 32 << 10;
+const MAX_BATCH_BYTES: usize = 32 << 10;
 
 /// How frames are spelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Spelling {
+pub(super) enum FrameEncoding {
     /// As server-sent events.
     Events,
     /// One in a line.
     Lines,
 }
 
-type Next = Pin<Box<dyn Future<Output = (Follower<AnyStore>, Result<Told>)> + Send>>;
-type Anew = Pin<Box<dyn Future<Output = Result<Follower<AnyStore>>> + Send>>;
+type NextFrameFuture =
+    Pin<Box<dyn Future<Output = (FeedFollower<AnyStore>, Result<FeedItem>)> + Send>>;
+type RefollowFuture = Pin<Box<dyn Future<Output = Result<FeedFollower<AnyStore>>> + Send>>;
 
 /// What is followed, and how it is told.
 #[derive(Clone)]
-pub(super) struct Followed {
+pub(super) struct FollowTarget {
     pub(super) run: String,
-    pub(super) format: Format,
-    pub(super) options: Options,
+    pub(super) format: UiFormat,
+    pub(super) options: EncoderOptions,
     /// What was said and is not stored.
-    pub(super) words: Option<Arc<dyn EventWords>>,
+    pub(super) words: Option<Arc<dyn EventTextSource>>,
 }
 
 /// The body of a reply that follows a run.
-pub(super) struct Follow {
-    feeds: Feeds<AnyStore>,
-    what: Followed,
-    spelling: Spelling,
-    first: Option<Told>,
-    state: State,
-    silence: Pin<Box<Sleep>>,
+pub(super) struct RunEventsBody {
+    feeds: FeedRegistry<AnyStore>,
+    target: FollowTarget,
+    encoding: FrameEncoding,
+    first: Option<FeedItem>,
+    state: RunEventsState,
+    keep_alive_timer: Pin<Box<Sleep>>,
     /// Ready when the server is about to stop.
-    leaving: Pin<Box<dyn Future<Output = ()> + Send>>,
+    shutdown: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-enum State {
+enum RunEventsState {
     /// Waits for the next frame.
-    Next(Next),
+    WaitingForFrame(NextFrameFuture),
     /// It was too slow, and follows anew.
-    Anew(Anew),
-    Over,
+    Refollowing(RefollowFuture),
+    Ended,
 }
 
 /// What one look brought.
-enum Looked {
+enum FollowProgress {
     Frame,
-    Nothing,
-    Over,
-    Failed(Broken),
+    Pending,
+    Ended,
+    Failed(ResponseBodyError),
 }
 
-impl Follow {
+impl RunEventsBody {
     pub(super) fn new(
-        feeds: Feeds<AnyStore>,
-        follower: Follower<AnyStore>,
-        first: Option<Told>,
-        what: Followed,
-        spelling: Spelling,
+        feeds: FeedRegistry<AnyStore>,
+        follower: FeedFollower<AnyStore>,
+        first: Option<FeedItem>,
+        what: FollowTarget,
+        spelling: FrameEncoding,
         mut draining: watch::Receiver<bool>,
-    ) -> Follow {
-        let state = State::Next(next(follower));
-        let silence = Box::pin(sleep(SILENCE));
+    ) -> RunEventsBody {
+        let state = RunEventsState::WaitingForFrame(next_frame(follower));
+        let silence = Box::pin(sleep(KEEP_ALIVE_INTERVAL));
         let leaving = Box::pin(async move {
             // Whoever would say so is gone: that is the same.
             let _ = draining.wait_for(|draining| *draining).await;
         });
-        Follow { feeds, what, spelling, first, state, silence, leaving }
+        RunEventsBody {
+            feeds,
+            target: what,
+            encoding: spelling,
+            first,
+            state,
+            keep_alive_timer: silence,
+            shutdown: leaving,
+        }
     }
 
-    fn look(&mut self, context: &mut Context<'_>, out: &mut String) -> Looked {
+    fn poll_follower(&mut self, context: &mut Context<'_>, out: &mut String) -> FollowProgress {
         if let Some(told) = self.first.take() {
-            return self.told(told, out);
+            return self.take_item(told, out);
         }
         loop {
             match &mut self.state {
-                State::Over => return Looked::Over,
-                State::Anew(anew) => match anew.as_mut().poll(context) {
-                    Poll::Pending => return Looked::Nothing,
-                    Poll::Ready(Ok(follower)) => self.state = State::Next(next(follower)),
+                RunEventsState::Ended => return FollowProgress::Ended,
+                RunEventsState::Refollowing(anew) => match anew.as_mut().poll(context) {
+                    Poll::Pending => return FollowProgress::Pending,
+                    Poll::Ready(Ok(follower)) => {
+                        self.state = RunEventsState::WaitingForFrame(next_frame(follower))
+                    }
                     Poll::Ready(Err(_)) => return self.fail(),
                 },
-                State::Next(waiting) => match waiting.as_mut().poll(context) {
-                    Poll::Pending => return Looked::Nothing,
+                RunEventsState::WaitingForFrame(waiting) => match waiting.as_mut().poll(context) {
+                    Poll::Pending => return FollowProgress::Pending,
                     Poll::Ready((follower, Ok(told))) => {
-                        self.state = State::Next(next(follower));
-                        return self.told(told, out);
+                        self.state = RunEventsState::WaitingForFrame(next_frame(follower));
+                        return self.take_item(told, out);
                     }
                     Poll::Ready((_, Err(_))) => return self.fail(),
                 },
@@ -119,27 +130,27 @@ impl Follow {
         }
     }
 
-    fn told(&mut self, told: Told, out: &mut String) -> Looked {
+    fn take_item(&mut self, told: FeedItem, out: &mut String) -> FollowProgress {
         match told {
-            Told::Frame(frame) => {
-                self.spell(&frame.sse, out);
-                Looked::Frame
+            FeedItem::Frame(frame) => {
+                self.encode_frame(&frame.sse, out);
+                FollowProgress::Frame
             }
-            Told::Lagged(last) => {
-                self.state = State::Anew(anew(&self.feeds, &self.what, last));
-                Looked::Frame
+            FeedItem::Lagged(last) => {
+                self.state = RunEventsState::Refollowing(refollow(&self.feeds, &self.target, last));
+                FollowProgress::Frame
             }
-            Told::Over => {
-                self.state = State::Over;
-                Looked::Over
+            FeedItem::Ended => {
+                self.state = RunEventsState::Ended;
+                FollowProgress::Ended
             }
         }
     }
 
-    fn spell(&self, sse: &str, out: &mut String) {
-        match self.spelling {
-            Spelling::Events => out.push_str(sse),
-            Spelling::Lines => {
+    fn encode_frame(&self, sse: &str, out: &mut String) {
+        match self.encoding {
+            FrameEncoding::Events => out.push_str(sse),
+            FrameEncoding::Lines => {
                 let data = sse.lines().find_map(|line| line.strip_prefix("data: "));
                 out.push_str(data.unwrap_or_default());
                 out.push('\n');
@@ -148,60 +159,63 @@ impl Follow {
     }
 
     /// The log cannot be read on. Nobody may take that for the end.
-    fn fail(&mut self) -> Looked {
-        self.state = State::Over;
-        Looked::Failed("the events cannot be read on".into())
+    fn fail(&mut self) -> FollowProgress {
+        self.state = RunEventsState::Ended;
+        FollowProgress::Failed("the events cannot be read on".into())
     }
 
     /// Nothing happened for a while.
-    fn breathe(&mut self, context: &mut Context<'_>) -> Option<&'static str> {
-        let late = self.silence.as_mut().poll(context).is_ready();
+    fn keep_alive(&mut self, context: &mut Context<'_>) -> Option<&'static str> {
+        let late = self.keep_alive_timer.as_mut().poll(context).is_ready();
         if !late {
             return None;
         }
-        self.silence.as_mut().reset(Instant::now() + SILENCE);
+        self.keep_alive_timer.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
         // The new time has to be asked for once, so that somebody is woken.
-        let _ = self.silence.as_mut().poll(context);
-        Some(match self.spelling {
-            Spelling::Events => ":\n\n",
-            Spelling::Lines => "\n",
+        let _ = self.keep_alive_timer.as_mut().poll(context);
+        Some(match self.encoding {
+            FrameEncoding::Events => ":\n\n",
+            FrameEncoding::Lines => "\n",
         })
     }
 }
 
-impl Body for Follow {
+impl Body for RunEventsBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = ResponseBodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<std::result::Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, ResponseBodyError>>> {
         let this = &mut *self;
         let mut out = String::new();
         let looked = loop {
-            match this.look(context, &mut out) {
-                Looked::Frame if out.len() < TOGETHER => {}
+            match this.poll_follower(context, &mut out) {
+                FollowProgress::Frame if out.len() < MAX_BATCH_BYTES => {}
                 looked => break looked,
             }
         };
         if !out.is_empty() {
-            this.silence.as_mut().reset(Instant::now() + SILENCE);
-            if let Looked::Failed(_) = looked {
+            this.keep_alive_timer.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
+            if let FollowProgress::Failed(_) = looked {
                 // Told the next time.
-                this.state = State::Anew(Box::pin(std::future::ready(Err(broken()))));
+                this.state =
+                    RunEventsState::Refollowing(Box::pin(std::future::ready(Err(read_failed()))));
             }
             return Poll::Ready(Some(Ok(Frame::data(out.into()))));
         }
         match looked {
-            Looked::Over => Poll::Ready(None),
-            Looked::Failed(why) => Poll::Ready(Some(Err(why))),
+            FollowProgress::Ended => Poll::Ready(None),
+            FollowProgress::Failed(why) => Poll::Ready(Some(Err(why))),
             // Broken off and not ended: whoever follows comes back and goes on where it was.
-            Looked::Frame | Looked::Nothing if this.leaving.as_mut().poll(context).is_ready() => {
-                this.state = State::Over;
+            FollowProgress::Frame | FollowProgress::Pending
+                if this.shutdown.as_mut().poll(context).is_ready() =>
+            {
+                this.state = RunEventsState::Ended;
                 Poll::Ready(Some(Err("the server stops".into())))
             }
-            Looked::Frame | Looked::Nothing => match this.breathe(context) {
+            FollowProgress::Frame | FollowProgress::Pending => match this.keep_alive(context) {
                 Some(breath) => {
                     Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(breath.as_bytes())))))
                 }
@@ -211,18 +225,18 @@ impl Body for Follow {
     }
 }
 
-fn broken() -> foxwedge_store::StoreError {
+fn read_failed() -> foxwedge_store::StoreError {
     foxwedge_store::StoreError::Invalid("the events cannot be read on".to_owned())
 }
 
-fn next(mut follower: Follower<AnyStore>) -> Next {
+fn next_frame(mut follower: FeedFollower<AnyStore>) -> NextFrameFuture {
     Box::pin(async move {
         let told = follower.next().await;
         (follower, told)
     })
 }
 
-fn anew(feeds: &Feeds<AnyStore>, what: &Followed, last: FrameId) -> Anew {
-    let (feeds, Followed { run, format, options, words }) = (feeds.clone(), what.clone());
+fn refollow(feeds: &FeedRegistry<AnyStore>, what: &FollowTarget, last: FrameId) -> RefollowFuture {
+    let (feeds, FollowTarget { run, format, options, words }) = (feeds.clone(), what.clone());
     Box::pin(async move { feeds.follow_with(&run, format, options, Some(last), words).await })
 }

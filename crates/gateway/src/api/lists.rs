@@ -2,45 +2,48 @@
 
 use std::collections::HashMap;
 
-use foxwedge_engine::Fault;
-use foxwedge_store::{Filter, Page, RunRow, RunState, Store};
+use foxwedge_engine::ApiError;
+use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 use serde_json::Value;
 
-use super::{ask, json, one, shape, trouble};
-use crate::{Reply, routes::Call, serve::App};
+use super::{details, json_reply, lookup, shape, store_error};
+use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/sessions`.
-pub(super) async fn sessions(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+pub(super) async fn sessions(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+) -> Result<HttpReply, ApiError> {
     let limit = call.limit()?;
     let open = call.flag("open")?;
     app.engine.recorder().flush().await;
     let after = match call.parameter("after")? {
-        Some(id) => Some(ask::session(app, call, &id).await?.id),
+        Some(id) => Some(lookup::visible_session(app, call, &id).await?.id),
         None => None,
     };
-    let filter = Filter { owner: call.owner().map(str::to_owned), session: None, open };
+    let filter = ListFilter { owner: call.owner().map(str::to_owned), session: None, open };
     // One more tells whether there are more.
-    let page = Page { after, limit: limit + 1 };
-    let rows = app.store.sessions(filter, page).await.map_err(trouble)?;
-    Ok(json(&shape::page(rows, limit, |row| row.id.clone(), shape::session)))
+    let page = ListPage { after, limit: limit + 1 };
+    let rows = app.store.sessions(filter, page).await.map_err(store_error)?;
+    Ok(json_reply(&shape::page(rows, limit, |row| row.id.clone(), shape::session)))
 }
 
 /// `GET /v1/runs`.
-pub(super) async fn runs(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+pub(super) async fn runs(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
     let limit = call.limit()?;
     let open = call.flag("open")?;
     app.engine.recorder().flush().await;
     let session = match call.parameter("session")? {
-        Some(id) => Some(ask::session(app, call, &id).await?.id),
+        Some(id) => Some(lookup::visible_session(app, call, &id).await?.id),
         None => None,
     };
     let after = match call.parameter("after")? {
-        Some(id) => Some(ask::run(app, call, &id).await?.id),
+        Some(id) => Some(lookup::visible_run(app, call, &id).await?.id),
         None => None,
     };
-    let filter = Filter { owner: call.owner().map(str::to_owned), session, open };
-    let page = Page { after, limit: limit + 1 };
-    let rows = app.store.runs(filter, page).await.map_err(trouble)?;
+    let filter = ListFilter { owner: call.owner().map(str::to_owned), session, open };
+    let page = ListPage { after, limit: limit + 1 };
+    let rows = app.store.runs(filter, page).await.map_err(store_error)?;
     let counts = open_calls(app, rows.get(..limit).unwrap_or(&rows)).await?;
     let shape = |row: &RunRow| {
         let mut value = shape::run(row);
@@ -49,18 +52,21 @@ pub(super) async fn runs(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
         }
         value
     };
-    Ok(json(&shape::page(rows, limit, |row| row.id.clone(), shape)))
+    Ok(json_reply(&shape::page(rows, limit, |row| row.id.clone(), shape)))
 }
 
 /// The calls of runs that are at work, in numbers. Their logs have to be read for that: of long ones
 /// and of many nothing is said.
-async fn open_calls(app: &App, rows: &[RunRow]) -> Result<HashMap<String, Value>, Fault> {
+async fn open_calls(
+    app: &GatewayState,
+    rows: &[RunRow],
+) -> Result<HashMap<String, Value>, ApiError> {
     const MOST: usize = 50;
     const EVENTS: u64 = 2_000;
     let short = |row: &&RunRow| row.state == RunState::Open && row.last <= EVENTS;
     let mut counts = HashMap::new();
     for row in rows.iter().filter(short).take(MOST) {
-        let machine = one::read(app, row).await?;
+        let machine = details::replay_run(app, row).await?;
         let run = machine.run(&row.id);
         counts.extend(run.map(|run| (row.id.clone(), shape::summary(&run.summary()))));
     }

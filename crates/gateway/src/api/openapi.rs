@@ -10,16 +10,16 @@ pub(crate) fn openapi() -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_engine::Face;
+    use foxwedge_engine::GatewayEndpoint;
     use http::Method;
     use serde_json::Value;
 
     use super::*;
-    use crate::{api, console, routes::Place};
+    use crate::{api, console, routes::GatewayRoute};
 
     /// Every path that there is, and how it is asked.
     fn routes() -> Vec<(Method, String)> {
-        let faces = Face::ALL.map(|face| (Method::POST, face.path().to_owned()));
+        let faces = GatewayEndpoint::ALL.map(|face| (Method::POST, face.path().to_owned()));
         let others = [
             "/v1/models",
             "/v1/models/{model}",
@@ -91,15 +91,15 @@ mod tests {
     fn what_is_described_leads_somewhere() {
         for (method, path) in routes() {
             let path = path.replace("{id}", "x").replace("{model}", "m").replace("{code}", "c");
-            let place = Place::find(&method, &path);
+            let place = GatewayRoute::find(&method, &path);
             assert!(place.is_ok(), "{method} {path}");
-            if place.as_ref().ok() == Some(&Place::Console) {
-                let place = console::Place::find(&path).expect("a thing of the console");
-                assert!(place.allows(&method).is_ok(), "{method} {path}");
+            if place.as_ref().ok() == Some(&GatewayRoute::Console) {
+                let place = console::ConsoleRoute::find(&path).expect("a thing of the console");
+                assert!(place.check_method(&method).is_ok(), "{method} {path}");
             }
-            if place.ok() == Some(Place::Api) {
-                let place = api::Place::find(&path).expect("a thing of ours");
-                assert!(place.allows(&method).is_ok(), "{method} {path}");
+            if place.ok() == Some(GatewayRoute::Api) {
+                let place = api::ApiRoute::find(&path).expect("a thing of ours");
+                assert!(place.check_method(&method).is_ok(), "{method} {path}");
             }
         }
     }

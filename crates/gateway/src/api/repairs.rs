@@ -1,24 +1,29 @@
 //! What the guard found and changed.
 
-use foxwedge_engine::{Fault, record::Repair};
+use foxwedge_engine::{ApiError, record::RepairRecord};
 
-use super::{json, shape, unknown};
-use crate::{Reply, routes::Call, serve::App};
+use super::{json_reply, not_found, shape};
+use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/repairs`.
-pub(super) fn list(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+pub(super) fn list(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
     let limit = call.limit()?;
     let after = match call.parameter("after")? {
-        Some(id) => Some(Repair::number(&id).ok_or_else(|| unknown("repair"))?),
+        Some(id) => Some(RepairRecord::parse_id(&id).ok_or_else(|| not_found("repair"))?),
         None => None,
     };
     let rows = app.engine.recorder().repairs().list(call.owner(), after, limit + 1);
-    Ok(json(&shape::page(rows, limit, |repair| repair.id(), |repair| repair.summary())))
+    Ok(json_reply(&shape::page(rows, limit, |repair| repair.id(), |repair| repair.summary())))
 }
 
 /// `GET /v1/repairs/{id}`.
-pub(super) fn one(app: &App, call: &Call<'_>, id: &str) -> Result<Reply, Fault> {
-    let repair = Repair::number(id).and_then(|number| app.engine.recorder().repairs().get(number));
+pub(super) fn one(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
+    let repair =
+        RepairRecord::parse_id(id).and_then(|number| app.engine.recorder().repairs().get(number));
     let mine = repair.filter(|repair| call.owner().is_none_or(|owner| *repair.owner == *owner));
-    mine.map(|repair| json(&repair.detail())).ok_or_else(|| unknown("repair"))
+    mine.map(|repair| json_reply(&repair.detail())).ok_or_else(|| not_found("repair"))
 }

@@ -1,6 +1,6 @@
 //! How sessions and runs look as JSON. Times are milliseconds since 1970.
 
-use foxwedge_run::{Status, Summary, TextItem, TextKind, Tool, Usage};
+use foxwedge_run::{RunSummary, RunUsage, TextItem, TextKind, ToolCallState, ToolStatus};
 use foxwedge_store::{RunRow, RunState, SessionRow};
 use serde_json::{Map, Value, json};
 
@@ -65,8 +65,8 @@ pub(super) fn run(row: &RunRow) -> Value {
 }
 
 /// The calls of a run in numbers.
-pub(super) fn summary(summary: &Summary) -> Value {
-    let by_status: Map<String, Value> = Status::ALL
+pub(super) fn summary(summary: &RunSummary) -> Value {
+    let by_status: Map<String, Value> = ToolStatus::ALL
         .into_iter()
         .map(|status| (status.name().to_owned(), summary.count(status)))
         .filter(|(_, count)| *count > 0)
@@ -75,13 +75,13 @@ pub(super) fn summary(summary: &Summary) -> Value {
     json!({ "total": summary.calls, "by_status": by_status })
 }
 
-pub(super) fn usage(usage: &Usage) -> Value {
-    let Usage { input, output, cached, reasoning } = *usage;
+pub(super) fn usage(usage: &RunUsage) -> Value {
+    let RunUsage { input, output, cached, reasoning } = *usage;
     json!({ "input": input, "output": output, "cached": cached, "reasoning": reasoning })
 }
 
 /// A call of a run.
-pub(super) fn tool(tool: &Tool) -> Value {
+pub(super) fn tool(tool: &ToolCallState) -> Value {
     json!({
         "id": &*tool.call,
         "name": tool.name.as_deref(),
@@ -90,7 +90,7 @@ pub(super) fn tool(tool: &Tool) -> Value {
         "status": tool.status().name(),
         "reason": tool.reason.map(|reason| reason.name()),
         "input": tool.input.as_ref().map(|input| input.value()),
-        "output": tool.told().value(),
+        "output": tool.result_content().value(),
     })
 }
 

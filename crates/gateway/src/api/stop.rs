@@ -2,57 +2,66 @@
 
 use std::time::Duration;
 
-use foxwedge_engine::Fault;
-use foxwedge_run::{Body, Stop};
-use foxwedge_store::{Authority, Finalized, RunRow, RunState, close};
+use foxwedge_engine::ApiError;
+use foxwedge_run::{EventPayload, StopRequest};
+use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{ask, shape, trouble};
+use super::{lookup, shape, store_error};
 use crate::{
-    Reply, error,
-    outgoing::{JSON, Outgoing},
-    routes::Call,
-    serve::App,
+    HttpReply, error,
+    response_body::{JSON, ResponseBody},
+    routes::ApiRequest,
+    serve::GatewayState,
 };
 
 /// How often, and how long between, is looked whether a run at work here has ended.
 const LOOKS: usize = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
-pub(super) async fn stop(app: &App, call: &Call<'_>, id: &str) -> Result<Reply, Fault> {
+pub(super) async fn stop(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
     if !is_empty(&call.body) {
         return Err(error::bad_request("a stop has no body, or an empty object"));
     }
     app.engine.recorder().flush().await;
-    let row = ask::run(app, call, id).await?;
+    let row = lookup::visible_run(app, call, id).await?;
     if row.state != RunState::Open {
-        return Ok(told(&row, false));
+        return Ok(stop_reply(&row, false));
     }
-    if app.engine.stop(id) {
-        return wait(app, call, row).await;
+    if app.engine.stop_run(id) {
+        return wait_until_ended(app, call, row).await;
     }
-    let wish = Body::Stop(Stop { grace: 0 });
-    let done = close(&*app.store, id, wish, Authority::Operator).await.map_err(trouble)?;
-    app.engine.recorder().forget(id);
-    app.engine.release(id);
+    let wish = EventPayload::Stop(StopRequest { grace: 0 });
+    let done =
+        close_run(&*app.store, id, wish, CloseAuthority::Operator).await.map_err(store_error)?;
+    app.engine.recorder().forget_run(id);
+    app.engine.release_run(id);
     Ok(match done {
-        Finalized::Won(row) => told(&row, true),
-        Finalized::Lost(row) => told(&row, false),
+        FinalizeResult::Recorded(row) => stop_reply(&row, true),
+        FinalizeResult::AlreadyEnded(row) => stop_reply(&row, false),
     })
 }
 
 /// It is at work here, and ends as soon as whoever works on it notices.
-async fn wait(app: &App, call: &Call<'_>, mut row: RunRow) -> Result<Reply, Fault> {
+async fn wait_until_ended(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    mut row: RunRow,
+) -> Result<HttpReply, ApiError> {
     for _ in 0..LOOKS {
         app.engine.recorder().flush().await;
-        row = ask::run(app, call, &row.id).await?;
+        row = lookup::visible_run(app, call, &row.id).await?;
         if row.state != RunState::Open {
             break;
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Ok(told(&row, true))
+    Ok(stop_reply(&row, true))
 }
 
 /// Nobody may believe that something was understood that was not.
@@ -62,11 +71,11 @@ fn is_empty(body: &[u8]) -> bool {
         || serde_json::from_slice::<Map<String, Value>>(body).is_ok_and(|it| it.is_empty())
 }
 
-fn told(row: &RunRow, stopped: bool) -> Reply {
+fn stop_reply(row: &RunRow, stopped: bool) -> HttpReply {
     let status = match row.state {
         RunState::Open => StatusCode::ACCEPTED,
         RunState::Ended { .. } => StatusCode::OK,
     };
     let value = json!({ "stopped": stopped, "run": shape::run(row) });
-    Outgoing::reply(status, JSON, value.to_string())
+    ResponseBody::reply(status, JSON, value.to_string())
 }

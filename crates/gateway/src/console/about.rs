@@ -2,48 +2,49 @@
 
 use foxwedge_core::rules;
 use foxwedge_engine::{
-    Fault, Kind,
-    config::{Content, Scope},
+    ApiError, ApiErrorKind,
+    config::{ContentRecording, TokenScope},
 };
 use serde_json::{Value, json};
 
-use super::{ask, json as reply, watch};
-use crate::{Reply, routes::Call, serve::App};
+use super::{json_reply as reply, monitor, request};
+use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/console`.
-pub(super) fn about(app: &App, call: &Call<'_>) -> Reply {
-    let scope = match call.visitor.scope {
-        Scope::User => "user",
-        Scope::Admin => "admin",
+pub(super) fn about(app: &GatewayState, call: &ApiRequest<'_>) -> HttpReply {
+    let scope = match call.principal.scope {
+        TokenScope::User => "user",
+        TokenScope::Admin => "admin",
     };
     let content = match app.config.record.content {
-        Content::Left => "left",
-        Content::Kept => "kept",
+        ContentRecording::Omitted => "left",
+        ContentRecording::Stored => "kept",
     };
-    let agents = app.console.machine.as_ref().map(|machine| machine.agents()).unwrap_or_default();
-    let rules: Vec<Value> = rules::ALL.iter().map(|rule| line(rule)).collect();
+    let agents =
+        app.console.local_sessions.as_ref().map(|machine| machine.agents()).unwrap_or_default();
+    let rules: Vec<Value> = rules::ALL.iter().map(|rule| rule_json(rule)).collect();
     reply(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "started": app.console.started,
         "scope": scope,
-        "owner": &*call.visitor.caller.owner,
-        "files": ask::files(app, call),
+        "owner": &*call.principal.caller.owner,
+        "files": request::file_access(app, call),
         "content": content,
         "agents": agents,
         "rules": rules,
-        "limits": { "feed": watch::MOST, "minutes": watch::MINUTES },
+        "limits": { "feed": monitor::MAX_REQUESTS, "minutes": monitor::MAX_MINUTES },
     }))
 }
 
 /// `GET /v1/console/rules/{code}`.
-pub(super) fn rule(code: &str) -> Result<Reply, Fault> {
-    let none = || Fault::new(Kind::NotFound, "rule_not_found", "no such rule");
-    let rule = rules::find(code).ok_or_else(none)?;
-    let mut value = line(rule);
+pub(super) fn rule(code: &str) -> Result<HttpReply, ApiError> {
+    let none = || ApiError::new(ApiErrorKind::NotFound, "rule_not_found", "no such rule");
+    let rule = rules::find_rule(code).ok_or_else(none)?;
+    let mut value = rule_json(rule);
     value["page"] = json!(rule.explain);
     Ok(reply(&value))
 }
 
-fn line(rule: &rules::Rule) -> Value {
+fn rule_json(rule: &rules::Rule) -> Value {
     json!({ "code": rule.label(), "name": rule.name, "summary": rule.summary })
 }

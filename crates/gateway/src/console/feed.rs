@@ -3,70 +3,83 @@
 use std::{collections::HashMap, sync::Arc};
 
 use foxwedge_core::rules;
-use foxwedge_engine::{Engine, Fault, Kind, record::Repair};
+use foxwedge_engine::{ApiError, ApiErrorKind, GatewayEngine, record::RepairRecord};
 use serde_json::{Map, Value, json};
 
 use super::{
-    ask, json as reply, sessions,
-    watch::{ACTIONS, Entry},
+    json_reply as reply,
+    monitor::{ACTIONS, RequestEntry},
+    request, sessions,
 };
-use crate::{Reply, api, error, log::Ended, routes::Call, serve::App};
+use crate::{HttpReply, api, error, log::DeliveryOutcome, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/console/feed`.
-pub(super) fn list(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+pub(super) fn list(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
     let limit = call.limit()?;
-    let wanted = Wanted::of(call)?;
-    let after = call.parameter("after")?.map(|id| Entry::number(&id).ok_or_else(unknown));
-    let fits = |entry: &Entry| wanted.takes(entry);
-    let rows = app.console.watch.ring().before(after.transpose()?, limit + 1, fits);
-    let known = Known::of(app, call.owner());
-    let page = api::shape::page(rows, limit, |entry| entry.id(), |entry| known.told(entry));
+    let wanted = RequestFilter::from_request(call)?;
+    let after =
+        call.parameter("after")?.map(|id| RequestEntry::number(&id).ok_or_else(request_not_found));
+    let fits = |entry: &RequestEntry| wanted.matches(entry);
+    let rows = app.console.monitor.ring().before(after.transpose()?, limit + 1, fits);
+    let known = KnownRepairs::from_state(app, call.owner());
+    let page = api::shape::page(rows, limit, |entry| entry.id(), |entry| known.entry_json(entry));
     Ok(reply(&page))
 }
 
 /// `GET /v1/console/feed/{id}`.
-pub(super) fn one(app: &App, call: &Call<'_>, id: &str) -> Result<Reply, Fault> {
-    let number = Entry::number(id).ok_or_else(unknown)?;
-    let entry = app.console.watch.ring().get(number);
+pub(super) fn one(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
+    let number = RequestEntry::number(id).ok_or_else(request_not_found)?;
+    let entry = app.console.monitor.ring().get(number);
     let mine = entry.filter(|entry| call.owner().is_none_or(|owner| *entry.owner == *owner));
-    let entry = mine.ok_or_else(unknown)?;
-    let known = Known::of(app, call.owner());
-    let detail = known.of_entry(&entry).map(|repair| repair.detail()).unwrap_or_default();
+    let entry = mine.ok_or_else(request_not_found)?;
+    let known = KnownRepairs::from_state(app, call.owner());
+    let detail = known.repair_of(&entry).map(|repair| repair.detail()).unwrap_or_default();
     const MORE: [&str; 7] =
         ["mode", "format", "changes", "losses", "compacted", "body_before", "body_after"];
     let more = MORE.map(|key| (key.to_owned(), detail.get(key).cloned().unwrap_or_default()));
-    Ok(reply(&sessions::with(known.told(&entry), Value::Object(Map::from_iter(more)))))
+    Ok(reply(&sessions::merge_objects(
+        known.entry_json(&entry),
+        Value::Object(Map::from_iter(more)),
+    )))
 }
 
-fn unknown() -> Fault {
-    Fault::new(Kind::NotFound, "request_not_found", "no such request, or it is no longer kept")
+fn request_not_found() -> ApiError {
+    ApiError::new(
+        ApiErrorKind::NotFound,
+        "request_not_found",
+        "no such request, or it is no longer kept",
+    )
 }
 
 /// The repairs that are still known, by request and run.
-pub(super) struct Known(HashMap<(Arc<str>, Arc<str>), Arc<Repair>>);
+pub(super) struct KnownRepairs(HashMap<(Arc<str>, Arc<str>), Arc<RepairRecord>>);
 
-impl Known {
-    fn of(app: &App, owner: Option<&str>) -> Known {
-        Known::of_engine(&app.engine, owner)
+impl KnownRepairs {
+    fn from_state(app: &GatewayState, owner: Option<&str>) -> KnownRepairs {
+        KnownRepairs::from_engine(&app.engine, owner)
     }
 
-    pub(super) fn of_engine(engine: &Engine, owner: Option<&str>) -> Known {
+    pub(super) fn from_engine(engine: &GatewayEngine, owner: Option<&str>) -> KnownRepairs {
         let repairs = engine.recorder().repairs().list(owner, None, usize::MAX).into_iter();
-        Known(repairs.map(|it| ((it.request.clone(), it.run.clone()), it)).collect())
+        KnownRepairs(repairs.map(|it| ((it.request.clone(), it.run.clone()), it)).collect())
     }
 
-    fn of_entry(&self, entry: &Entry) -> Option<&Arc<Repair>> {
+    fn repair_of(&self, entry: &RequestEntry) -> Option<&Arc<RepairRecord>> {
         self.0.get(&(Arc::from(&*entry.request), entry.run.clone()?))
     }
 
     /// A request as JSON.
-    pub(super) fn told(&self, entry: &Entry) -> Value {
+    pub(super) fn entry_json(&self, entry: &RequestEntry) -> Value {
         let milliseconds = |time: std::time::Duration| (time.as_secs_f64() * 1e4).round() / 1e1;
         let findings = entry.findings.iter().map(|it| (format!("FW{}", it.code), json!(it.count)));
         let ended = match entry.ended {
-            Ended::Whole => "whole",
-            Ended::Gone => "gone",
-            Ended::Broken => "broken",
+            DeliveryOutcome::Complete => "whole",
+            DeliveryOutcome::ClientGone => "gone",
+            DeliveryOutcome::Failed => "broken",
         };
         json!({
             "id": entry.id(),
@@ -81,21 +94,21 @@ impl Known {
             "action": entry.action,
             "findings": Map::from_iter(findings),
             "status": entry.status.as_u16(),
-            "trouble": entry.trouble,
+            "trouble": entry.error_code,
             "ended": ended,
-            "first_ms": milliseconds(entry.first),
-            "ms": milliseconds(entry.whole),
+            "first_ms": milliseconds(entry.until_first_byte),
+            "ms": milliseconds(entry.until_end),
             "bytes_in": entry.bytes_in,
             "bytes_out": entry.bytes_out,
             "session": entry.session,
             "run": entry.run.as_deref(),
-            "repair": self.of_entry(entry).map(|repair| repair.id()),
+            "repair": self.repair_of(entry).map(|repair| repair.id()),
         })
     }
 }
 
 /// Which requests are wanted.
-pub(super) struct Wanted {
+pub(super) struct RequestFilter {
     owner: Option<String>,
     face: Option<String>,
     model: Option<String>,
@@ -103,7 +116,7 @@ pub(super) struct Wanted {
     matched: Option<String>,
     action: Option<String>,
     rule: Option<u16>,
-    status: Option<Status>,
+    status: Option<StatusFilter>,
     session: Option<String>,
     run: Option<String>,
     words: Option<String>,
@@ -111,18 +124,18 @@ pub(super) struct Wanted {
 
 /// A status, or a class of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Status {
+enum StatusFilter {
     One(u16),
     Class(u16),
 }
 
-impl Wanted {
-    pub(super) fn of(call: &Call<'_>) -> Result<Wanted, Fault> {
-        let text = |name| ask::text(call, name);
+impl RequestFilter {
+    pub(super) fn from_request(call: &ApiRequest<'_>) -> Result<RequestFilter, ApiError> {
+        let text = |name| request::text_parameter(call, name);
         let rule = match text("rule")? {
             None => None,
             Some(name) => Some(
-                rules::find(&name)
+                rules::find_rule(&name)
                     .ok_or_else(|| error::bad_request("`rule` is no known rule"))?
                     .code,
             ),
@@ -135,10 +148,10 @@ impl Wanted {
             None => None,
             Some(word) => {
                 let odd = || error::bad_request("`status` is a status, or a class such as 4xx");
-                Some(Status::read(&word).ok_or_else(odd)?)
+                Some(StatusFilter::parse(&word).ok_or_else(odd)?)
             }
         };
-        Ok(Wanted {
+        Ok(RequestFilter {
             owner: call.owner().map(str::to_owned),
             face: text("face")?,
             model: text("model")?,
@@ -153,7 +166,7 @@ impl Wanted {
         })
     }
 
-    pub(super) fn takes(&self, entry: &Entry) -> bool {
+    pub(super) fn matches(&self, entry: &RequestEntry) -> bool {
         let is = |wanted: &Option<String>, value: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| value == Some(wanted))
         };
@@ -166,12 +179,12 @@ impl Wanted {
             && is(&self.session, entry.session.as_deref())
             && is(&self.run, entry.run.as_deref())
             && self.rule.is_none_or(|rule| entry.findings.iter().any(|noted| noted.code == rule))
-            && self.status.is_none_or(|status| status.takes(entry.status.as_u16()))
-            && self.words.as_ref().is_none_or(|words| has(entry, words))
+            && self.status.is_none_or(|status| status.matches(entry.status.as_u16()))
+            && self.words.as_ref().is_none_or(|words| contains_words(entry, words))
     }
 }
 
-fn has(entry: &Entry, words: &str) -> bool {
+fn contains_words(entry: &RequestEntry, words: &str) -> bool {
     let names = [
         Some(&*entry.request),
         entry.model.as_deref(),
@@ -183,19 +196,19 @@ fn has(entry: &Entry, words: &str) -> bool {
     names.into_iter().flatten().any(|name| name.to_lowercase().contains(words))
 }
 
-impl Status {
-    fn read(word: &str) -> Option<Status> {
+impl StatusFilter {
+    fn parse(word: &str) -> Option<StatusFilter> {
         match word.strip_suffix("xx") {
             Some(class) => class.parse().ok().filter(|class| (1..=5).contains(class)),
-            None => return word.parse().ok().map(Status::One),
+            None => return word.parse().ok().map(StatusFilter::One),
         }
-        .map(Status::Class)
+        .map(StatusFilter::Class)
     }
 
-    fn takes(self, status: u16) -> bool {
+    fn matches(self, status: u16) -> bool {
         match self {
-            Status::One(wanted) => status == wanted,
-            Status::Class(class) => status / 100 == class,
+            StatusFilter::One(wanted) => status == wanted,
+            StatusFilter::Class(class) => status / 100 == class,
         }
     }
 }

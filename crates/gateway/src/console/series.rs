@@ -3,34 +3,34 @@
 use std::time::SystemTime;
 
 use foxwedge_core::rules;
-use foxwedge_engine::Fault;
+use foxwedge_engine::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    json as reply,
-    watch::{MINUTES, Slot, milliseconds, percentile},
+    json_reply as reply,
+    monitor::{MAX_MINUTES, MinuteSlot, milliseconds, percentile},
 };
-use crate::{Reply, error, routes::Call, serve::App};
+use crate::{HttpReply, error, routes::ApiRequest, serve::GatewayState};
 
 /// Minutes, if nobody says how many.
-const USUAL: usize = 180;
+const DEFAULT_MINUTES: usize = 180;
 
 /// `GET /v1/console/series`.
-pub(super) fn answer(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+pub(super) fn answer(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
     let minutes = match call.parameter("minutes")? {
-        None => USUAL,
+        None => DEFAULT_MINUTES,
         Some(text) => match text.parse::<usize>() {
             Ok(0) | Err(_) => return Err(error::bad_request("`minutes` is a number from 1 on")),
-            Ok(minutes) => minutes.min(MINUTES),
+            Ok(minutes) => minutes.min(MAX_MINUTES),
         },
     };
     let now = milliseconds(SystemTime::now()) / 60_000;
     let from = (now + 1).saturating_sub(minutes as u64);
-    let slots = app.console.watch.minutes().since(from);
-    let mut total = Slot::default();
-    slots.iter().for_each(|slot| total.join(slot));
-    let minute = |slot: &Slot| {
-        let mut value = told(slot);
+    let slots = app.console.monitor.minutes().since(from);
+    let mut total = MinuteSlot::default();
+    slots.iter().for_each(|slot| total.merge(slot));
+    let minute = |slot: &MinuteSlot| {
+        let mut value = slot_json(slot);
         value["at"] = json!(slot.minute * 60_000);
         value
     };
@@ -39,22 +39,22 @@ pub(super) fn answer(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
         "from": from * 60_000,
         "to": now * 60_000,
         "minutes": slots.iter().map(minute).collect::<Vec<Value>>(),
-        "total": told(&total),
+        "total": slot_json(&total),
     })))
 }
 
-fn told(slot: &Slot) -> Value {
+fn slot_json(slot: &MinuteSlot) -> Value {
     let labels: Vec<String> = rules::ALL.iter().map(|rule| rule.label()).collect();
     json!({
         "requests": slot.requests,
-        "status": counts(super::watch::CLASSES, &slot.status),
-        "action": counts(super::watch::ACTIONS, &slot.action),
+        "status": counts(super::monitor::CLASSES, &slot.status),
+        "action": counts(super::monitor::ACTIONS, &slot.action),
         "findings": counts(&labels, &slot.findings),
         "repairs": counts(&labels, &slot.repairs),
         "bytes_in": slot.bytes_in,
         "bytes_out": slot.bytes_out,
-        "first_ms": times(&slot.first),
-        "ms": times(&slot.whole),
+        "first_ms": latency_json(&slot.first_byte_times),
+        "ms": latency_json(&slot.total_times),
     })
 }
 
@@ -64,7 +64,7 @@ fn counts<S: AsRef<str>>(names: impl IntoIterator<Item = S>, counts: &[u32]) -> 
     Value::Object(Map::from_iter(some.map(|(name, n)| (name.as_ref().to_owned(), json!(n)))))
 }
 
-fn times(bins: &[u32]) -> Value {
+fn latency_json(bins: &[u32]) -> Value {
     json!({
         "p50": percentile(bins, 0.5),
         "p90": percentile(bins, 0.9),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_engine::{Engine, Fault};
+use foxwedge_engine::{ApiError, GatewayEngine};
 use http::{HeaderValue, Method, Response, header};
 use http_body::{Body, Frame};
 use serde_json::json;
@@ -20,30 +20,30 @@ use tokio::{
 };
 
 use super::{
-    feed::{Known, Wanted},
-    watch::{Entry, Watch},
+    feed::{KnownRepairs, RequestFilter},
+    monitor::{RequestEntry, RequestMonitor},
 };
 use crate::{
-    Reply, error,
-    outgoing::{Broken, Outgoing},
-    routes::Call,
-    serve::App,
+    HttpReply, error,
+    response_body::{ResponseBody, ResponseBodyError},
+    routes::ApiRequest,
+    serve::GatewayState,
 };
 
 /// How long nothing is said before something is said all the same.
-const SILENCE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Requests that are looked at together.
-const TOGETHER: usize = 64;
+const MAX_BATCH_REQUESTS: usize = 64;
 
 /// `GET /v1/console/feed/events`.
-pub(super) fn follow(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
-    let wanted = Wanted::of(call)?;
-    let newest = app.console.watch.newest();
-    let last = after(call)?.unwrap_or_else(|| *newest.borrow());
+pub(super) fn follow(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
+    let wanted = RequestFilter::from_request(call)?;
+    let newest = app.console.monitor.newest();
+    let last = resume_position(call)?.unwrap_or_else(|| *newest.borrow());
     let body = match *call.method {
-        Method::HEAD => Outgoing::whole(""),
-        _ => Outgoing::stream(Follow::new(app, wanted, call.owner(), last, newest)),
+        Method::HEAD => ResponseBody::full(""),
+        _ => ResponseBody::stream(RequestFeedBody::new(app, wanted, call.owner(), last, newest)),
     };
     let mut reply = Response::new(body);
     let headers = reply.headers_mut();
@@ -53,7 +53,7 @@ pub(super) fn follow(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
 }
 
 /// Where a reader was.
-fn after(call: &Call<'_>) -> Result<Option<u64>, Fault> {
+fn resume_position(call: &ApiRequest<'_>) -> Result<Option<u64>, ApiError> {
     let odd = || error::bad_request("`last-event-id` is the id of a request, as q-12");
     let header = call.headers.get("last-event-id").map(HeaderValue::to_str);
     let text = match (header, call.parameter("after")?) {
@@ -63,50 +63,50 @@ fn after(call: &Call<'_>) -> Result<Option<u64>, Fault> {
     };
     match text.as_str() {
         "" => Ok(None),
-        text => Entry::number(text).map(Some).ok_or_else(odd),
+        text => RequestEntry::number(text).map(Some).ok_or_else(odd),
     }
 }
 
-type Waiting = Pin<Box<dyn Future<Output = watch::Receiver<u64>> + Send>>;
+type NewestRequestFuture = Pin<Box<dyn Future<Output = watch::Receiver<u64>> + Send>>;
 
-struct Follow {
-    watch: Arc<Watch>,
-    engine: Engine,
-    wanted: Wanted,
+struct RequestFeedBody {
+    monitor: Arc<RequestMonitor>,
+    engine: GatewayEngine,
+    filter: RequestFilter,
     owner: Option<String>,
     last: u64,
-    state: State,
-    silence: Pin<Box<Sleep>>,
+    state: RequestFeedState,
+    keep_alive_timer: Pin<Box<Sleep>>,
     /// Ready when the server is about to stop.
-    leaving: Pin<Box<dyn Future<Output = ()> + Send>>,
+    shutdown: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-enum State {
+enum RequestFeedState {
     /// There may be something to tell.
-    Look(watch::Receiver<u64>),
+    Ready(watch::Receiver<u64>),
     /// Nothing is new.
-    Wait(Waiting),
-    Over,
+    Waiting(NewestRequestFuture),
+    Ended,
 }
 
-impl Follow {
+impl RequestFeedBody {
     fn new(
-        app: &App,
-        wanted: Wanted,
+        app: &GatewayState,
+        wanted: RequestFilter,
         owner: Option<&str>,
         last: u64,
         newest: watch::Receiver<u64>,
-    ) -> Follow {
+    ) -> RequestFeedBody {
         let mut draining = app.draining.clone();
-        Follow {
-            watch: app.console.watch.clone(),
+        RequestFeedBody {
+            monitor: app.console.monitor.clone(),
             engine: app.engine.clone(),
-            wanted,
+            filter: wanted,
             owner: owner.map(str::to_owned),
             last,
-            state: State::Look(newest),
-            silence: Box::pin(sleep(SILENCE)),
-            leaving: Box::pin(async move {
+            state: RequestFeedState::Ready(newest),
+            keep_alive_timer: Box::pin(sleep(KEEP_ALIVE_INTERVAL)),
+            shutdown: Box::pin(async move {
                 // Whoever would say so is gone: that is the same.
                 let _ = draining.wait_for(|draining| *draining).await;
             }),
@@ -114,8 +114,11 @@ impl Follow {
     }
 
     /// What came since the last look, as events.
-    fn news(&mut self) -> String {
-        let batch = self.watch.ring().after(self.last, TOGETHER, |entry| self.wanted.takes(entry));
+    fn next_events(&mut self) -> String {
+        let batch = self
+            .monitor
+            .ring()
+            .after(self.last, MAX_BATCH_REQUESTS, |entry| self.filter.matches(entry));
         self.last = batch.last;
         let mut text = String::new();
         if batch.missed > 0 {
@@ -123,34 +126,34 @@ impl Follow {
             text.push_str(&format!("event: missed\ndata: {missed}\n\n"));
         }
         if !batch.entries.is_empty() {
-            let known = Known::of_engine(&self.engine, self.owner.as_deref());
+            let known = KnownRepairs::from_engine(&self.engine, self.owner.as_deref());
             for entry in &batch.entries {
-                let (id, told) = (entry.id(), known.told(entry));
+                let (id, told) = (entry.id(), known.entry_json(entry));
                 text.push_str(&format!("id: {id}\nevent: request\ndata: {told}\n\n"));
             }
         }
         text
     }
 
-    fn look(&mut self, context: &mut Context<'_>) -> Option<String> {
+    fn poll_events(&mut self, context: &mut Context<'_>) -> Option<String> {
         loop {
-            match std::mem::replace(&mut self.state, State::Over) {
-                State::Over => return None,
-                State::Wait(mut waiting) => match waiting.as_mut().poll(context) {
-                    Poll::Ready(newest) => self.state = State::Look(newest),
+            match std::mem::replace(&mut self.state, RequestFeedState::Ended) {
+                RequestFeedState::Ended => return None,
+                RequestFeedState::Waiting(mut waiting) => match waiting.as_mut().poll(context) {
+                    Poll::Ready(newest) => self.state = RequestFeedState::Ready(newest),
                     Poll::Pending => {
-                        self.state = State::Wait(waiting);
+                        self.state = RequestFeedState::Waiting(waiting);
                         return None;
                     }
                 },
-                State::Look(mut newest) => {
+                RequestFeedState::Ready(mut newest) => {
                     // Seen before the look: what comes while we look wakes us again.
                     let until = *newest.borrow_and_update();
-                    let text = self.news();
+                    let text = self.next_events();
                     let more = self.last < until || !text.is_empty();
                     self.state = match more {
-                        true => State::Look(newest),
-                        false => State::Wait(Box::pin(async move {
+                        true => RequestFeedState::Ready(newest),
+                        false => RequestFeedState::Waiting(Box::pin(async move {
                             // It cannot end: we hold the other side.
                             let _ = newest.changed().await;
                             newest
@@ -165,43 +168,43 @@ impl Follow {
     }
 
     /// Nothing happened for a while.
-    fn breathe(&mut self, context: &mut Context<'_>) -> bool {
-        if self.silence.as_mut().poll(context).is_pending() {
+    fn keep_alive(&mut self, context: &mut Context<'_>) -> bool {
+        if self.keep_alive_timer.as_mut().poll(context).is_pending() {
             return false;
         }
-        self.rest();
+        self.reset_keep_alive();
         // The new time has to be asked for once, so that somebody is woken.
-        let _ = self.silence.as_mut().poll(context);
+        let _ = self.keep_alive_timer.as_mut().poll(context);
         true
     }
 
-    fn rest(&mut self) {
-        self.silence.as_mut().reset(Instant::now() + SILENCE);
+    fn reset_keep_alive(&mut self) {
+        self.keep_alive_timer.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
     }
 }
 
-impl Body for Follow {
+impl Body for RequestFeedBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = ResponseBodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
         let this = &mut *self;
-        if let Some(text) = this.look(context) {
-            this.rest();
+        if let Some(text) = this.poll_events(context) {
+            this.reset_keep_alive();
             return Poll::Ready(Some(Ok(Frame::data(text.into()))));
         }
-        if matches!(this.state, State::Over) {
+        if matches!(this.state, RequestFeedState::Ended) {
             return Poll::Ready(None);
         }
         // Broken off and not ended: whoever watches comes back and goes on where it was.
-        if this.leaving.as_mut().poll(context).is_ready() {
-            this.state = State::Over;
+        if this.shutdown.as_mut().poll(context).is_ready() {
+            this.state = RequestFeedState::Ended;
             return Poll::Ready(Some(Err("the server stops".into())));
         }
-        match this.breathe(context) {
+        match this.keep_alive(context) {
             true => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b":\n\n"))))),
             false => Poll::Pending,
         }

@@ -1,27 +1,42 @@
 use http::Method;
 
-use super::place::{Place, What};
+use super::routes::{ConsoleRoute, SessionFileRoute};
 
 #[test]
 fn only_these_paths_lead_to_something() {
     let table = [
-        ("/v1/console", Some(Place::About)),
-        ("/v1/console/rules/FW101", Some(Place::Rule("FW101"))),
-        ("/v1/console/sessions", Some(Place::Sessions)),
-        ("/v1/console/sessions/a", Some(Place::File("a", What::About))),
-        ("/v1/console/sessions/a/messages", Some(Place::File("a", What::Messages))),
-        ("/v1/console/sessions/a/tree", Some(Place::File("a", What::Tree))),
-        ("/v1/console/sessions/a/records", Some(Place::File("a", What::Records))),
-        ("/v1/console/sessions/a/findings", Some(Place::File("a", What::Findings))),
-        ("/v1/console/sessions/a/repair", Some(Place::File("a", What::Repair))),
-        ("/v1/console/sessions/a/repair.md", Some(Place::File("a", What::Told))),
-        ("/v1/console/sessions/a/undo", Some(Place::File("a", What::Undo))),
-        ("/v1/console/sessions/a/compaction", Some(Place::File("a", What::Compaction))),
-        ("/v1/console/compaction", Some(Place::Compaction)),
-        ("/v1/console/feed", Some(Place::Feed)),
-        ("/v1/console/feed/events", Some(Place::Stream)),
-        ("/v1/console/feed/q-1", Some(Place::Request("q-1"))),
-        ("/v1/console/series", Some(Place::Series)),
+        ("/v1/console", Some(ConsoleRoute::About)),
+        ("/v1/console/rules/FW101", Some(ConsoleRoute::Rule("FW101"))),
+        ("/v1/console/sessions", Some(ConsoleRoute::Sessions)),
+        ("/v1/console/sessions/a", Some(ConsoleRoute::File("a", SessionFileRoute::About))),
+        (
+            "/v1/console/sessions/a/messages",
+            Some(ConsoleRoute::File("a", SessionFileRoute::Messages)),
+        ),
+        ("/v1/console/sessions/a/tree", Some(ConsoleRoute::File("a", SessionFileRoute::Tree))),
+        (
+            "/v1/console/sessions/a/records",
+            Some(ConsoleRoute::File("a", SessionFileRoute::Records)),
+        ),
+        (
+            "/v1/console/sessions/a/findings",
+            Some(ConsoleRoute::File("a", SessionFileRoute::Findings)),
+        ),
+        ("/v1/console/sessions/a/repair", Some(ConsoleRoute::File("a", SessionFileRoute::Repair))),
+        (
+            "/v1/console/sessions/a/repair.md",
+            Some(ConsoleRoute::File("a", SessionFileRoute::RepairMarkdown)),
+        ),
+        ("/v1/console/sessions/a/undo", Some(ConsoleRoute::File("a", SessionFileRoute::Undo))),
+        (
+            "/v1/console/sessions/a/compaction",
+            Some(ConsoleRoute::File("a", SessionFileRoute::Compaction)),
+        ),
+        ("/v1/console/compaction", Some(ConsoleRoute::Compaction)),
+        ("/v1/console/feed", Some(ConsoleRoute::Feed)),
+        ("/v1/console/feed/events", Some(ConsoleRoute::Stream)),
+        ("/v1/console/feed/q-1", Some(ConsoleRoute::Request("q-1"))),
+        ("/v1/console/series", Some(ConsoleRoute::Series)),
         ("/v1/console/", None),
         ("/v1/console/sessions/a/", None),
         ("/v1/console/sessions/a/else", None),
@@ -31,23 +46,23 @@ fn only_these_paths_lead_to_something() {
         ("/v1/consolex", None),
     ];
     for (path, expected) in table {
-        assert_eq!(Place::find(path), expected, "{path}");
+        assert_eq!(ConsoleRoute::find(path), expected, "{path}");
     }
 }
 
 #[test]
 fn only_two_things_change_anything() {
     let table = [
-        (Place::File("a", What::Repair), [true, true]),
-        (Place::File("a", What::Undo), [false, true]),
-        (Place::File("a", What::Told), [true, false]),
-        (Place::Compaction, [false, true]),
-        (Place::Sessions, [true, false]),
-        (Place::Stream, [true, false]),
+        (ConsoleRoute::File("a", SessionFileRoute::Repair), [true, true]),
+        (ConsoleRoute::File("a", SessionFileRoute::Undo), [false, true]),
+        (ConsoleRoute::File("a", SessionFileRoute::RepairMarkdown), [true, false]),
+        (ConsoleRoute::Compaction, [false, true]),
+        (ConsoleRoute::Sessions, [true, false]),
+        (ConsoleRoute::Stream, [true, false]),
     ];
     for (place, expected) in table {
-        let allowed = [Method::GET, Method::POST].map(|method| place.allows(&method).is_ok());
+        let allowed = [Method::GET, Method::POST].map(|method| place.check_method(&method).is_ok());
         assert_eq!(allowed, expected, "{place:?}");
-        assert!(place.allows(&Method::DELETE).is_err(), "{place:?}");
+        assert!(place.check_method(&Method::DELETE).is_err(), "{place:?}");
     }
 }

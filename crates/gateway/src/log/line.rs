@@ -7,13 +7,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_engine::Told;
+use foxwedge_engine::RequestSummary;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 /// A request that is over.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct RequestLogLine {
     /// When it came.
     pub(crate) at: SystemTime,
     /// Its id.
@@ -29,69 +29,69 @@ pub(crate) struct Line {
     /// The status.
     pub(crate) status: StatusCode,
     /// What the engine tells.
-    pub(crate) told: Told,
+    pub(crate) summary: RequestSummary,
     /// Until the reply began.
-    pub(crate) first: Duration,
+    pub(crate) until_first_byte: Duration,
     /// Until it was over.
-    pub(crate) whole: Duration,
+    pub(crate) until_end: Duration,
     /// Bytes of the request's body.
     pub(crate) bytes_in: usize,
     /// Bytes of the reply's body.
     pub(crate) bytes_out: u64,
     /// How it ended.
-    pub(crate) ended: Ended,
+    pub(crate) ended: DeliveryOutcome,
 }
 
 /// How a reply ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ended {
+pub(crate) enum DeliveryOutcome {
     /// With its last byte.
-    Whole,
+    Complete,
     /// The client was gone before.
-    Gone,
+    ClientGone,
     /// It could not go on.
-    Broken,
+    Failed,
 }
 
 /// How a line looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Look {
+pub(super) enum LogStyle {
     Plain,
-    Coloured,
+    Colored,
     Json,
 }
 
 /// A value of a client is not longer than this in a line.
 const LONGEST: usize = 128;
 
-impl Line {
+impl RequestLogLine {
     /// Writes it, with the end of the line.
-    pub(super) fn write(&self, look: Look, to: &mut String) {
+    pub(super) fn write(&self, look: LogStyle, to: &mut String) {
         match look {
-            Look::Json => self.json(to),
-            Look::Plain => self.text(to, &["", "", ""]),
-            Look::Coloured => {
+            LogStyle::Json => self.write_json(to),
+            LogStyle::Plain => self.write_text(to, &["", "", ""]),
+            LogStyle::Colored => {
                 let status = match self.level() {
                     "error" => "\x1b[31m",
                     "warn" => "\x1b[33m",
                     _ => "\x1b[32m",
                 };
-                self.text(to, &["\x1b[2m", status, "\x1b[0m"]);
+                self.write_text(to, &["\x1b[2m", status, "\x1b[0m"]);
             }
         }
         to.push('\n');
     }
 
-    fn text(&self, to: &mut String, [dim, status, plain]: &[&str; 3]) {
+    fn write_text(&self, to: &mut String, [dim, status, plain]: &[&str; 3]) {
         // Writing into a text cannot fail.
         let _ = write!(
             to,
             "{dim}{}{plain} {} {} {status}{}{plain} {}ms",
-            time(self.at),
+            timestamp(self.at),
             self.method,
             self.path,
             self.status.as_u16(),
-            self.whole.as_millis(),
+            self.until_end.as_millis(),
         );
         for (name, value) in self.fields() {
             let _ = match value {
@@ -101,15 +101,15 @@ impl Line {
         }
     }
 
-    fn json(&self, to: &mut String) {
+    fn write_json(&self, to: &mut String) {
         let mut object = Map::new();
-        object.insert("time".into(), time(self.at).into());
+        object.insert("time".into(), timestamp(self.at).into());
         object.insert("level".into(), self.level().into());
         object.insert("message".into(), "request served".into());
         object.insert("method".into(), self.method.as_str().into());
         object.insert("path".into(), self.path.as_ref().into());
         object.insert("status".into(), self.status.as_u16().into());
-        object.insert("milliseconds".into(), json!(milliseconds(self.whole)));
+        object.insert("milliseconds".into(), json!(milliseconds(self.until_end)));
         for (name, value) in self.fields() {
             object.insert(name.into(), value);
         }
@@ -118,51 +118,59 @@ impl Line {
 
     fn level(&self) -> &'static str {
         match self.ended {
-            Ended::Broken => "error",
-            Ended::Whole | Ended::Gone if self.status.is_server_error() => "error",
-            Ended::Whole | Ended::Gone if self.status.is_client_error() => "warn",
-            Ended::Whole | Ended::Gone => "info",
+            DeliveryOutcome::Failed => "error",
+            DeliveryOutcome::Complete | DeliveryOutcome::ClientGone
+                if self.status.is_server_error() =>
+            {
+                "error"
+            }
+            DeliveryOutcome::Complete | DeliveryOutcome::ClientGone
+                if self.status.is_client_error() =>
+            {
+                "warn"
+            }
+            DeliveryOutcome::Complete | DeliveryOutcome::ClientGone => "info",
         }
     }
 
     /// What both looks say.
     fn fields(&self) -> Vec<(&'static str, Value)> {
-        let told = &self.told;
+        let told = &self.summary;
         let mut fields = vec![("request.id", Value::from(&*self.id))];
         let mut field =
             |name, value: Option<Value>| fields.extend(value.map(|value| (name, value)));
-        let text = |value: &Option<Arc<str>>| value.as_deref().map(|value| clean(value).into());
+        let text = |value: &Option<Arc<str>>| value.as_deref().map(|value| sanitize(value).into());
         field("owner", text(&self.owner));
         field("model", text(&told.model));
         field("upstream", text(&told.upstream));
         field("session.id", text(&told.session));
         field("run.id", text(&told.run));
-        field("match", told.matched.map(Value::from));
+        field("match", told.match_kind.map(Value::from));
         field("action", told.action.map(|action| action.name().into()));
         let findings: Vec<_> =
             told.findings.iter().map(|noted| format!("FW{}={}", noted.code, noted.count)).collect();
         field("findings", (!findings.is_empty()).then(|| findings.join(",").into()));
-        field("ignored_results", text(&told.ignored));
-        field("trouble", told.trouble.map(Value::from));
-        field("first_ms", Some(json!(milliseconds(self.first))));
+        field("ignored_results", text(&told.ignored_results));
+        field("trouble", told.error_code.map(Value::from));
+        field("first_ms", Some(json!(milliseconds(self.until_first_byte))));
         field("bytes.in", Some(self.bytes_in.into()));
         field("bytes.out", Some(self.bytes_out.into()));
         field(
             "ended",
             match self.ended {
-                Ended::Whole => None,
-                Ended::Gone => Some("client-gone".into()),
-                Ended::Broken => Some("broken".into()),
+                DeliveryOutcome::Complete => None,
+                DeliveryOutcome::ClientGone => Some("client-gone".into()),
+                DeliveryOutcome::Failed => Some("broken".into()),
             },
         );
-        field("agent", self.agent.as_deref().map(|agent| clean(agent).into()));
+        field("agent", self.agent.as_deref().map(|agent| sanitize(agent).into()));
         fields
     }
 }
 
 /// A path, with everything hidden that does not look like a word: ids, and what people put into
 /// addresses by mistake.
-pub(crate) fn masked(path: &str) -> String {
+pub(crate) fn mask_path(path: &str) -> String {
     let word = |part: &str| {
         part.len() <= 24
             && part.bytes().all(|byte| byte.is_ascii_lowercase() || b"_.1".contains(&byte))
@@ -184,7 +192,7 @@ fn is_harmful(c: char) -> bool {
 }
 
 /// Without anything that a terminal would obey.
-fn clean(text: &str) -> String {
+fn sanitize(text: &str) -> String {
     let mut clean: String = text
         .chars()
         .take(LONGEST)
@@ -201,7 +209,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// `2026-01-31T23:59:59.123Z`.
-fn time(at: SystemTime) -> String {
+fn timestamp(at: SystemTime) -> String {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -232,7 +240,7 @@ mod tests {
             (1_798_761_599, "2026-12-31T23:59:59.000Z"),
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(time(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
         }
     }
 
@@ -246,7 +254,7 @@ mod tests {
             ("/", "/"),
             ("*", ""),
         ] {
-            assert_eq!(masked(path), expected, "{path}");
+            assert_eq!(mask_path(path), expected, "{path}");
         }
     }
 }

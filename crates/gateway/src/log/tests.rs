@@ -1,6 +1,6 @@
 use std::{sync::mpsc, time::SystemTime};
 
-use foxwedge_engine::{Action, Noted, Told};
+use foxwedge_engine::{FindingTally, GuardAction, RequestSummary};
 use http::{Method, StatusCode};
 
 use super::*;
@@ -20,8 +20,8 @@ impl Write for Kept {
     }
 }
 
-fn line() -> Line {
-    Line {
+fn line() -> RequestLogLine {
+    RequestLogLine {
         at: SystemTime::UNIX_EPOCH,
         id: "r1".into(),
         method: Method::POST,
@@ -29,30 +29,30 @@ fn line() -> Line {
         owner: Some("ann".into()),
         agent: Some("py/1".into()),
         status: StatusCode::OK,
-        told: Told {
+        summary: RequestSummary {
             model: Some("m\x1b[31m".into()),
             upstream: Some("main".into()),
             session: Some("s1".into()),
             run: Some("n1".into()),
-            matched: Some("prefix"),
-            action: Some(Action::Fixed),
-            findings: vec![Noted { code: 101, strategy: "insert-answer", count: 2 }],
-            trouble: None,
-            ignored: None,
+            match_kind: Some("prefix"),
+            action: Some(GuardAction::Fixed),
+            findings: vec![FindingTally { code: 101, strategy: "insert-answer", count: 2 }],
+            error_code: None,
+            ignored_results: None,
         },
-        first: Duration::from_micros(1_500),
-        whole: Duration::from_millis(12),
+        until_first_byte: Duration::from_micros(1_500),
+        until_end: Duration::from_millis(12),
         bytes_in: 3,
         bytes_out: 4,
-        ended: Ended::Whole,
+        ended: DeliveryOutcome::Complete,
     }
 }
 
-fn written(form: config::Log) -> String {
+fn written(form: config::GatewayLogFormat) -> String {
     let kept = Kept::default();
     let (log, writer) =
-        Log::start(form, Some(Box::new(kept.clone())), Meter::new()).expect("a thread");
-    log.tell(line());
+        RequestLog::start(form, Some(Box::new(kept.clone())), Metrics::new()).expect("a thread");
+    log.write_line(line());
     writer.close();
     let bytes = kept.0.lock().expect("nobody panicked").clone();
     String::from_utf8(bytes).expect("text")
@@ -61,13 +61,13 @@ fn written(form: config::Log) -> String {
 #[test]
 fn a_line_says_what_happened_as_text_and_as_json() {
     assert_eq!(
-        written(config::Log::Text),
+        written(config::GatewayLogFormat::Text),
         "1970-01-01T00:00:00.000Z POST /v1/messages 200 12ms request.id=r1 owner=ann \
          model=m\u{fffd}[31m upstream=main session.id=s1 run.id=n1 match=prefix action=fixed \
          findings=FW101=2 first_ms=1.5 bytes.in=3 bytes.out=4 agent=py/1\n"
     );
     let json: serde_json::Value =
-        serde_json::from_str(&written(config::Log::Json)).expect("one object");
+        serde_json::from_str(&written(config::GatewayLogFormat::Json)).expect("one object");
     assert_eq!(
         json,
         serde_json::json!({
@@ -78,7 +78,7 @@ fn a_line_says_what_happened_as_text_and_as_json() {
             "findings": "FW101=2", "first_ms": 1.5, "bytes.in": 3, "bytes.out": 4, "agent": "py/1"
         })
     );
-    assert_eq!(written(config::Log::Off), "");
+    assert_eq!(written(config::GatewayLogFormat::Off), "");
 }
 
 /// A writer that waits for leave.
@@ -99,12 +99,16 @@ impl Write for Gate {
 #[test]
 fn a_log_that_cannot_be_written_loses_lines_and_stops_nobody() {
     let (leave, wait) = mpsc::channel();
-    let meter = Meter::new();
-    let (log, writer) =
-        Log::start(config::Log::Json, Some(Box::new(Gate(wait))), meter.clone()).expect("a thread");
+    let meter = Metrics::new();
+    let (log, writer) = RequestLog::start(
+        config::GatewayLogFormat::Json,
+        Some(Box::new(Gate(wait))),
+        meter.clone(),
+    )
+    .expect("a thread");
     // The thread takes at most one heap away before it waits.
-    for _ in 0..2 * MOST + 1 {
-        log.tell(line());
+    for _ in 0..2 * MAX_QUEUED_LINES + 1 {
+        log.write_line(line());
     }
     let lost = meter
         .render()

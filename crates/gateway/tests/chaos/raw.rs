@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use foxwedge_scripted::{Ask, play};
+use foxwedge_scripted::{ScriptedRequest, respond};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -59,12 +59,13 @@ impl Drop for Raw {
 async fn talk(mut stream: TcpStream, says: Says, tell: mpsc::UnboundedSender<Seen>) {
     let Some((path, body)) = request(&mut stream).await else { return };
     if let Says::Events(number) = says {
-        let wire = Ask::wire_of(&path).expect("a known path");
-        let play = play(&Ask { wire, path: &path, headers: &[], body: &body });
+        let wire = ScriptedRequest::format_of_path(&path).expect("a known path");
+        let play =
+            respond(&ScriptedRequest { format: wire, path: &path, headers: &[], body: &body });
         let mut bytes = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                           connection: close\r\n\r\n"
             .to_vec();
-        play.pieces.iter().take(number).for_each(|piece| bytes.extend_from_slice(&piece.bytes));
+        play.chunks.iter().take(number).for_each(|piece| bytes.extend_from_slice(&piece.bytes));
         stream.write_all(&bytes).await.expect("it goes out");
     }
     let _ = tell.send(Seen::Said);

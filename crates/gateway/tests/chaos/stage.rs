@@ -3,10 +3,10 @@
 use std::{ffi::OsString, io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use foxwedge_engine::{
-    Engine,
-    config::{self, Entrance, Flags, Found, World},
+    GatewayEngine,
+    config::{self, ConfigEnvironment, ConfigFile, ConfigFlags, TokenRequirement},
 };
-use foxwedge_gateway::{Gateway, Served, serve_scripted};
+use foxwedge_gateway::{DrainReport, GatewayServer, serve_scripted};
 use foxwedge_store::{AnyStore, StoreUrl};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
@@ -30,26 +30,28 @@ pub(crate) const FORMATS: [&str; 4] = ["chat", "responses", "messages", "gemini"
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Served>,
+    task: JoinHandle<DrainReport>,
 }
 
 /// A provider that serves.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Served>,
+    task: JoinHandle<DrainReport>,
 }
 
 struct Nowhere(String);
 
-impl World for Nowhere {
+impl ConfigEnvironment for Nowhere {
     fn variable(&self, _: &str) -> Option<OsString> {
         None
     }
 
-    fn file(&self, path: &Path) -> io::Result<Found> {
+    fn file(&self, path: &Path) -> io::Result<ConfigFile> {
         match path == Path::new("/stage.toml") {
-            true => Ok(Found { text: self.0.clone(), exposure: config::Exposure::Private }),
+            true => {
+                Ok(ConfigFile { text: self.0.clone(), exposure: config::FileExposure::Private })
+            }
             false => Err(io::ErrorKind::NotFound.into()),
         }
     }
@@ -76,19 +78,19 @@ fn file(upstream: SocketAddr, more: &str) -> String {
 impl Stage {
     /// A gateway with upstreams at that address.
     pub(crate) async fn start(upstream: SocketAddr, more: &str) -> Stage {
-        let flags = Flags {
+        let flags = ConfigFlags {
             config: Some("/stage.toml".into()),
-            entrance: Entrance::Open,
-            ..Flags::default()
+            token_requirement: TokenRequirement::NotRequired,
+            ..ConfigFlags::default()
         };
         let loaded = config::read(&flags, &Nowhere(file(upstream, more)));
         let config = Arc::new(loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config);
         let store = Arc::new(AnyStore::open(&StoreUrl::Memory).await.expect("memory"));
-        let engine = Engine::open(config.clone(), store.clone()).await.expect("an engine");
+        let engine = GatewayEngine::open(config.clone(), store.clone()).await.expect("an engine");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
-        let gateway = Gateway::new(config, engine, store).log_to(io::sink());
+        let gateway = GatewayServer::new(config, engine, store).log_to(io::sink());
         let task = tokio::spawn(async move {
             let stop = async {
                 let _ = stopped.await;

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use foxwedge_engine::{
-    Secret,
-    config::{Scope, Token},
+    SecretText,
+    config::{AccessToken, TokenScope},
 };
 use foxwedge_store::StoreUrl;
 use serde_json::{Value, json};
@@ -32,8 +32,8 @@ const BROKEN: &str = r#"{"model":"scripted","messages":[
 
 async fn server() -> Server {
     let mut config = config();
-    let (owner, secret) = ("carl".into(), Secret::new(CARL));
-    config.access.tokens.push(Token { owner, secret, scope: Scope::User });
+    let (owner, secret) = ("carl".into(), SecretText::new(CARL));
+    config.access.tokens.push(AccessToken { owner, secret, scope: TokenScope::User });
     Server::start(config).await
 }
 

@@ -14,10 +14,10 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_engine::{
-    config::{Limits, Times},
-    meter::Meter,
+    config::{GatewayLimits, GatewayTimeouts},
+    metrics::Metrics,
 };
-use foxwedge_gateway::{Outgoing, Peer, Rules, Served, accept};
+use foxwedge_gateway::{ConnectionAddresses, ConnectionRules, DrainReport, ResponseBody, accept};
 use http::{Request, Response};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
@@ -33,15 +33,15 @@ use crate::client::{Answer, closed, get, send};
 /// A loop that serves.
 pub(crate) struct Loop {
     pub(crate) address: SocketAddr,
-    pub(crate) meter: Meter,
+    pub(crate) meter: Metrics,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Served>,
+    task: JoinHandle<DrainReport>,
 }
 
 impl Loop {
-    pub(crate) async fn start<F, R, B>(rules: Rules, answer: F) -> Loop
+    pub(crate) async fn start<F, R, B>(rules: ConnectionRules, answer: F) -> Loop
     where
-        F: Fn(Request<Incoming>, Peer) -> R + Clone + Send + Sync + 'static,
+        F: Fn(Request<Incoming>, ConnectionAddresses) -> R + Clone + Send + Sync + 'static,
         R: Future<Output = Response<B>> + Send + 'static,
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -49,25 +49,25 @@ impl Loop {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
-        let meter = Meter::new();
+        let meter = Metrics::new();
         let task = tokio::spawn(accept(listener, rules, meter.clone(), answer, async {
             let _ = stopped.await;
         }));
         Loop { address, meter, stop, task }
     }
 
-    pub(crate) async fn end(self) -> Served {
+    pub(crate) async fn end(self) -> DrainReport {
         let _ = self.stop.send(());
         self.task.await.expect("it does not panic")
     }
 }
 
-pub(crate) fn rules() -> Rules {
-    Rules::of(&Limits::default(), &Times::default())
+pub(crate) fn rules() -> ConnectionRules {
+    ConnectionRules::from_config(&GatewayLimits::default(), &GatewayTimeouts::default())
 }
 
-async fn hello(_: Request<Incoming>, _: Peer) -> Response<Outgoing> {
-    Response::new(Outgoing::whole("hello"))
+async fn hello(_: Request<Incoming>, _: ConnectionAddresses) -> Response<ResponseBody> {
+    Response::new(ResponseBody::full("hello"))
 }
 
 async fn half(to: SocketAddr) -> TcpStream {
@@ -82,7 +82,8 @@ static FILES: Mutex<()> = Mutex::const_new(());
 #[tokio::test]
 async fn three_hundred_half_heads_are_closed_and_stop_nobody() {
     let _files = FILES.lock().await;
-    let server = Loop::start(Rules { head: Duration::from_millis(300), ..rules() }, hello).await;
+    let server =
+        Loop::start(ConnectionRules { head: Duration::from_millis(300), ..rules() }, hello).await;
     let mut sockets = Vec::new();
     for _ in 0..HELD {
         sockets.push(half(server.address).await);
@@ -96,7 +97,8 @@ async fn three_hundred_half_heads_are_closed_and_stop_nobody() {
 
 #[tokio::test]
 async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
-    let server = Loop::start(Rules { head: Duration::from_millis(100), ..rules() }, hello).await;
+    let server =
+        Loop::start(ConnectionRules { head: Duration::from_millis(100), ..rules() }, hello).await;
     let (mut reader, mut writer) = half(server.address).await.into_split();
     let drip = tokio::spawn(async move {
         loop {
@@ -115,7 +117,7 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_connection_that_rests_too_long_is_closed() {
-    let rules = Rules { keep_alive: Duration::from_millis(50), ..rules() };
+    let rules = ConnectionRules { keep_alive: Duration::from_millis(50), ..rules() };
     let server = Loop::start(rules, hello).await;
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it goes out");
@@ -127,7 +129,7 @@ async fn a_connection_that_rests_too_long_is_closed() {
 
 #[tokio::test]
 async fn connections_above_the_limit_are_closed_at_once_and_seats_come_back() {
-    let server = Loop::start(Rules { connections: 2, ..rules() }, hello).await;
+    let server = Loop::start(ConnectionRules { connections: 2, ..rules() }, hello).await;
     let first = half(server.address).await;
     let second = half(server.address).await;
     // The kernel takes it; the loop closes it.
@@ -152,7 +154,7 @@ async fn ask(to: SocketAddr) -> Vec<u8> {
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
     let server = Loop::start(rules(), |request: Request<Incoming>, _| async move {
-        Response::new(Outgoing::whole(request.uri().path().to_owned()))
+        Response::new(ResponseBody::full(request.uri().path().to_owned()))
     })
     .await;
     let request = |path| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -196,7 +198,7 @@ async fn a_client_that_does_not_read_is_let_go_and_holds_no_memory() {
     let (over, mut ended) = mpsc::unbounded_channel();
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = sent.clone();
-    let rules = Rules { write: Duration::from_millis(200), ..rules() };
+    let rules = ConnectionRules { write: Duration::from_millis(200), ..rules() };
     let server = Loop::start(rules, move |_, _| {
         let body = Endless { sent: counted.clone(), over: over.clone() };
         async { Response::new(body) }
@@ -226,7 +228,7 @@ async fn the_work_for_a_client_that_goes_is_dropped() {
             let _ = tell.send("began");
             let _told = Told(tell);
             std::future::pending::<()>().await;
-            Response::new(Outgoing::whole(""))
+            Response::new(ResponseBody::full(""))
         }
     })
     .await;
@@ -246,8 +248,8 @@ async fn three_hundred_streams_are_held_and_others_are_served() {
         let over = over.clone();
         async move {
             match request.uri().path() {
-                "/held" => Response::new(Outgoing::stream(Held { first: true, _over: over })),
-                _ => Response::new(Outgoing::whole("hello")),
+                "/held" => Response::new(ResponseBody::stream(Held { first: true, _over: over })),
+                _ => Response::new(ResponseBody::full("hello")),
             }
         }
     })

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use foxwedge_engine::config::{Config, Files};
+use foxwedge_engine::config::{GatewayConfig, SessionFileAccess};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 const ADMIN: &str = "canary-token-bob";
 
-async fn start(config: Config) -> (Server, Arc<Made>) {
+async fn start(config: GatewayConfig) -> (Server, Arc<Made>) {
     let made = Arc::new(Made::default());
     (Server::start_on(config, Some(made.clone())).await, made)
 }
@@ -87,7 +87,7 @@ async fn only_an_administrator_at_the_machine_sees_files() {
 #[tokio::test]
 async fn files_can_be_switched_off_and_need_a_token() {
     let mut hidden = config();
-    hidden.console.files = Files::Hidden;
+    hidden.console.files = SessionFileAccess::Hidden;
     let mut open = config();
     open.access.tokens.clear();
     for (config, expected) in [(hidden, "files_off"), (open, "files_need_token")] {

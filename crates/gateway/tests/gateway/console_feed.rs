@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use foxwedge_engine::config::Content;
+use foxwedge_engine::config::ContentRecording;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -127,7 +127,7 @@ async fn every_request_is_told_once_to_those_who_may_see_it() {
 #[tokio::test]
 async fn what_came_in_and_went_out_is_shown_where_it_is_kept() {
     let mut config = config();
-    config.record.content = Content::Kept;
+    config.record.content = ContentRecording::Stored;
     let server = Server::start(config).await;
     let to = server.address;
     assert_eq!(chat(to, ADMIN, BROKEN).await.status, 200);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foxwedge_gateway::{Outgoing, Peer, Rules, Served};
+use foxwedge_gateway::{ConnectionAddresses, ConnectionRules, DrainReport, ResponseBody};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use tokio::{
@@ -22,14 +22,14 @@ async fn requests_at_work_finish_and_resting_connections_are_closed() {
     let (began, mut begun) = mpsc::unbounded_channel();
     let leave = std::sync::Arc::new(Semaphore::new(0));
     let waited = leave.clone();
-    let server = Loop::start(rules(), move |request: Request<Incoming>, _: Peer| {
+    let server = Loop::start(rules(), move |request: Request<Incoming>, _: ConnectionAddresses| {
         let (began, leave) = (began.clone(), waited.clone());
         async move {
             if request.uri().path() == "/slow" {
                 let _ = began.send(());
                 let _ = leave.acquire().await;
             }
-            Response::new(Outgoing::whole("done"))
+            Response::new(ResponseBody::full("done"))
         }
     })
     .await;
@@ -49,26 +49,26 @@ async fn requests_at_work_finish_and_resting_connections_are_closed() {
     let answer = rest(slow).await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "done"));
     assert_eq!(answer.header("connection"), "close");
-    assert_eq!(end.await.expect("it ends"), Served { finished: 1, cut: 0 });
+    assert_eq!(end.await.expect("it ends"), DrainReport { finished: 1, cut: 0 });
 }
 
 #[tokio::test]
 async fn what_takes_too_long_is_cut_and_counted() {
     let (began, mut begun) = mpsc::unbounded_channel();
-    let rules = Rules { drain: Duration::from_millis(50), ..rules() };
-    let server = Loop::start(rules, move |_: Request<Incoming>, _: Peer| {
+    let rules = ConnectionRules { drain: Duration::from_millis(50), ..rules() };
+    let server = Loop::start(rules, move |_: Request<Incoming>, _: ConnectionAddresses| {
         let began = began.clone();
         async move {
             let _ = began.send(());
             std::future::pending::<()>().await;
-            Response::new(Outgoing::whole(""))
+            Response::new(ResponseBody::full(""))
         }
     })
     .await;
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     stream.write_all(get("/", "").as_bytes()).await.expect("it goes out");
     begun.recv().await.expect("it is at work");
-    assert_eq!(server.end().await, Served { finished: 0, cut: 1 });
+    assert_eq!(server.end().await, DrainReport { finished: 0, cut: 1 });
     closed(stream).await;
 }
 
@@ -80,6 +80,6 @@ async fn a_gateway_that_served_everything_stops_at_once_and_its_log_is_whole() {
         assert_eq!(send(server.address, get("/v1/models", &headers)).await.status, 200);
     }
     let (served, log) = server.end().await;
-    assert_eq!(served, Served { finished: 0, cut: 0 });
+    assert_eq!(served, DrainReport { finished: 0, cut: 0 });
     assert_eq!(log.lines().count(), 3, "{log}");
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use foxwedge_gateway::console::{
-    Cut, Health, Listed, Looked, Machine, Only, Page, Refusal, Scan, SessionFile, Subject, Wish,
+    CompactionAmount, CompactionPreviewOptions, CompactionSubject, LocalSessionError,
+    LocalSessions, RecordFilter, RowRange, ScanProgress, SessionFileCheck, SessionFileHealth,
+    SessionFileList, SessionFileSummary,
 };
 use serde_json::{Value, json};
 
@@ -15,13 +17,19 @@ pub(crate) struct Made {
 /// Sessions of that machine, the newest first; every third is needs-repair.
 pub(crate) const SESSIONS: usize = 7;
 
-fn file(number: usize) -> Arc<SessionFile> {
-    let health = if number.is_multiple_of(3) { Health::NeedsRepair } else { Health::Ok };
-    let findings = match health {
-        Health::NeedsRepair => [("FW101".to_owned(), 1)].into(),
-        Health::Ok | Health::HistoryMissing | Health::Unreadable => Default::default(),
+fn file(number: usize) -> Arc<SessionFileSummary> {
+    let health = if number.is_multiple_of(3) {
+        SessionFileHealth::NeedsRepair
+    } else {
+        SessionFileHealth::Ok
     };
-    Arc::new(SessionFile {
+    let findings = match health {
+        SessionFileHealth::NeedsRepair => [("FW101".to_owned(), 1)].into(),
+        SessionFileHealth::Ok
+        | SessionFileHealth::HistoryMissing
+        | SessionFileHealth::Unreadable => Default::default(),
+    };
+    Arc::new(SessionFileSummary {
         id: format!("f-{number}"),
         session: format!("0a1b2c3d-{number}"),
         agent: "claude-code",
@@ -31,12 +39,12 @@ fn file(number: usize) -> Arc<SessionFile> {
         path: "~/.claude/s.jsonl".to_owned(),
         touched: 1_000_000 - number as u64 / 2,
         size: 10,
-        looked: (number != 5).then(|| Looked {
+        check: (number != 5).then(|| SessionFileCheck {
             health,
-            why: None,
+            unreadable_reason: None,
             messages: 2,
             findings,
-            repairable: health == Health::NeedsRepair,
+            repairable: health == SessionFileHealth::NeedsRepair,
         }),
         live: Some(number == 1),
         sub_agent: number == 6,
@@ -46,75 +54,92 @@ fn file(number: usize) -> Arc<SessionFile> {
 }
 
 impl Made {
-    fn note(&self, what: String) -> Result<Value, Refusal> {
+    fn note(&self, what: String) -> Result<Value, LocalSessionError> {
         self.asked.lock().expect("nobody panicked").push(what.clone());
         Ok(json!({ "asked": what }))
     }
 
-    fn page(&self, what: &str, id: &str, page: Page) -> Result<Value, Refusal> {
+    fn page(&self, what: &str, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
         self.note(format!("{what} {id} {} {}", page.from, page.limit))
     }
 }
 
-impl Machine for Made {
+impl LocalSessions for Made {
     fn agents(&self) -> Vec<&'static str> {
         vec!["claude-code"]
     }
 
-    fn sessions(&self) -> Listed {
-        let scan = Scan { running: true, looked: 6, total: SESSIONS, ..Scan::default() };
-        Listed { files: (0..SESSIONS).map(file).collect(), scan }
+    fn sessions(&self) -> SessionFileList {
+        let scan =
+            ScanProgress { running: true, checked: 6, total: SESSIONS, ..ScanProgress::default() };
+        SessionFileList { files: (0..SESSIONS).map(file).collect(), scan }
     }
 
-    fn session(&self, id: &str) -> Result<(Arc<SessionFile>, Value), Refusal> {
+    fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError> {
         match id {
             "f-0" => Ok((file(0), json!({ "version": "v1" }))),
             "f-panic" => panic!("canary-panic"),
-            _ => Err(Refusal::NotFound),
+            _ => Err(LocalSessionError::NotFound),
         }
     }
 
-    fn messages(&self, id: &str, page: Page, words: Option<&str>) -> Result<Value, Refusal> {
+    fn messages(
+        &self,
+        id: &str,
+        page: RowRange,
+        words: Option<&str>,
+    ) -> Result<Value, LocalSessionError> {
         self.page(&format!("messages {words:?}"), id, page)
     }
 
-    fn tree(&self, id: &str, page: Page, only: Only) -> Result<Value, Refusal> {
+    fn tree(
+        &self,
+        id: &str,
+        page: RowRange,
+        only: RecordFilter,
+    ) -> Result<Value, LocalSessionError> {
         self.page(&format!("tree {only:?}"), id, page)
     }
 
-    fn records(&self, id: &str, page: Page, most: usize) -> Result<Value, Refusal> {
+    fn records(&self, id: &str, page: RowRange, most: usize) -> Result<Value, LocalSessionError> {
         self.page(&format!("records {most}"), id, page)
     }
 
-    fn findings(&self, id: &str, page: Page) -> Result<Value, Refusal> {
+    fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
         self.page("findings", id, page)
     }
 
-    fn plan(&self, id: &str, page: Page) -> Result<Value, Refusal> {
+    fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
         self.page("plan", id, page)
     }
 
-    fn plan_told(&self, id: &str) -> Result<String, Refusal> {
+    fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError> {
         Ok(format!("# {id}\n"))
     }
 
-    fn repair(&self, id: &str, plan: &str) -> Result<Value, Refusal> {
+    fn repair(&self, id: &str, plan: &str) -> Result<Value, LocalSessionError> {
         match plan {
-            "live" => Err(Refusal::Live("this session is live: somebody works on it".into())),
-            "changed" => Err(Refusal::Changed),
-            "failed" => Err(Refusal::Failed("the disk is full".into())),
+            "live" => {
+                Err(LocalSessionError::Live("this session is live: somebody works on it".into()))
+            }
+            "changed" => Err(LocalSessionError::Changed),
+            "failed" => Err(LocalSessionError::Failed("the disk is full".into())),
             plan => self.note(format!("repair {id} {plan}")),
         }
     }
 
-    fn undo(&self, id: &str) -> Result<Value, Refusal> {
+    fn undo(&self, id: &str) -> Result<Value, LocalSessionError> {
         self.note(format!("undo {id}"))
     }
 
-    fn compaction(&self, of: &Subject, wish: &Wish) -> Result<Value, Refusal> {
+    fn compaction(
+        &self,
+        of: &CompactionSubject,
+        wish: &CompactionPreviewOptions,
+    ) -> Result<Value, LocalSessionError> {
         let cut = match wish.cut {
-            Cut::Fraction(share) => format!("fraction {share}"),
-            Cut::Budget(tokens) => format!("budget {tokens}"),
+            CompactionAmount::Fraction(share) => format!("fraction {share}"),
+            CompactionAmount::Budget(tokens) => format!("budget {tokens}"),
         };
         self.note(format!("compaction {of:?} {cut} {:?}", wish.model))
     }

@@ -6,15 +6,16 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_engine::{
-    Engine, Secret,
+    GatewayEngine, SecretText,
     config::{
-        Access, Config, Console, Guard, Key, Limits, Log, Reach, Record, Route, Scope, Sessions,
-        Telemetry, Times, Token, Upstream,
+        AccessConfig, AccessToken, ConsoleConfig, GatewayConfig, GatewayLimits, GatewayLogFormat,
+        GatewayTimeouts, GuardConfig, ModelRoute, RecordConfig, SessionConfig, TelemetryConfig,
+        TokenScope, UpstreamConfig, UpstreamKey, UpstreamTransport,
     },
 };
-use foxwedge_gateway::{Gateway, Served, console::Machine};
+use foxwedge_gateway::{DrainReport, GatewayServer, console::LocalSessions};
 use foxwedge_store::{AnyStore, StoreUrl};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
@@ -30,7 +31,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     log: Kept,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Served>,
+    task: JoinHandle<DrainReport>,
 }
 
 /// What was written.
@@ -49,69 +50,76 @@ impl Write for Kept {
 }
 
 /// The usual configuration: two tokens, one more host, one origin.
-pub(crate) fn config() -> Config {
-    let upstream = Arc::new(Upstream {
+pub(crate) fn config() -> GatewayConfig {
+    let upstream = Arc::new(UpstreamConfig {
         name: "scripted".into(),
-        reach: Reach::Scripted,
+        transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
-        speaks: vec![Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic],
+        speaks: vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic],
         profile: None,
-        key: Key::None,
+        key: UpstreamKey::None,
         headers: Vec::new(),
         tries: 1,
     });
-    let route = Arc::new(Route {
+    let route = Arc::new(ModelRoute {
         model: "scripted*".into(),
         upstream: upstream.clone(),
         rename: None,
-        guard: Guard::default(),
+        guard: GuardConfig::default(),
         window: None,
     });
-    let token = |owner: &str, secret: &str, scope| Token {
+    let token = |owner: &str, secret: &str, scope| AccessToken {
         owner: owner.into(),
-        secret: Secret::new(secret),
+        secret: SecretText::new(secret),
         scope,
     };
-    Config {
+    GatewayConfig {
         listen: ([127, 0, 0, 1], 0).into(),
-        access: Access {
+        access: AccessConfig {
             tokens: vec![
-                token("ann", TOKEN, Scope::User),
-                token("bob", "canary-token-bob", Scope::Admin),
+                token("ann", TOKEN, TokenScope::User),
+                token("bob", "canary-token-bob", TokenScope::Admin),
             ],
             hosts: vec!["gate.example".into()],
             origins: vec!["https://app.example".into()],
         },
         store: StoreUrl::Memory,
-        limits: Limits::default(),
-        times: Times::default(),
-        guard: Guard::default(),
-        sessions: Sessions::default(),
-        record: Record::default(),
-        telemetry: Telemetry { log: Log::Json, otlp: None, otlp_headers: Vec::new() },
-        console: Console::default(),
+        limits: GatewayLimits::default(),
+        times: GatewayTimeouts::default(),
+        guard: GuardConfig::default(),
+        sessions: SessionConfig::default(),
+        record: RecordConfig::default(),
+        telemetry: TelemetryConfig {
+            log: GatewayLogFormat::Json,
+            otlp: None,
+            otlp_headers: Vec::new(),
+        },
+        console: ConsoleConfig::default(),
         upstreams: vec![upstream],
         routes: vec![route],
     }
 }
 
 impl Server {
-    pub(crate) async fn start(config: Config) -> Server {
+    pub(crate) async fn start(config: GatewayConfig) -> Server {
         Server::start_on(config, None).await
     }
 
     /// The same, on a machine that the console may look at.
-    pub(crate) async fn start_on(config: Config, machine: Option<Arc<dyn Machine>>) -> Server {
+    pub(crate) async fn start_on(
+        config: GatewayConfig,
+        machine: Option<Arc<dyn LocalSessions>>,
+    ) -> Server {
         let config = Arc::new(config);
         let store = Arc::new(AnyStore::open(&config.store).await.expect("memory"));
-        let engine = Engine::open(config.clone(), store.clone()).await.expect("an engine");
+        let engine = GatewayEngine::open(config.clone(), store.clone()).await.expect("an engine");
         let listener = TcpListener::bind(config.listen).await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let log = Kept::default();
-        let mut gateway = Gateway::new(config, engine, store).log_to(log.clone());
+        let mut gateway = GatewayServer::new(config, engine, store).log_to(log.clone());
         if let Some(machine) = machine {
-            gateway = gateway.machine(machine);
+            gateway = gateway.local_sessions(machine);
         }
         let task = tokio::spawn(async move {
             let stop = async {
@@ -127,7 +135,7 @@ impl Server {
     }
 
     /// The wish to stop, without waiting.
-    pub(crate) fn stop(self) -> JoinHandle<(Served, String)> {
+    pub(crate) fn stop(self) -> JoinHandle<(DrainReport, String)> {
         let _ = self.stop.send(());
         let (task, log) = (self.task, self.log);
         tokio::spawn(async move {
@@ -138,7 +146,7 @@ impl Server {
     }
 
     /// Stops, and says what happened and what the log says.
-    pub(crate) async fn end(self) -> (Served, String) {
+    pub(crate) async fn end(self) -> (DrainReport, String) {
         self.stop().await.expect("it ends")
     }
 }

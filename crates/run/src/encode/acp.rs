@@ -10,17 +10,19 @@ mod permission;
 mod end;
 
 use super::{
-    Acp, Options, Sink,
-    json::{Object, escape, quoted},
-    tracker::{Kind, Part, Told, Tool},
-    words,
+    AcpRevision, EncoderOptions, FrameSink, common_fields,
+    json::{JsonObjectWriter, escape, quote},
+    tracker::{TrackedChange, TrackedPart, TrackedPartKind, TrackedTool},
 };
-use crate::{Activity, AskKind, Id, Json, Problem, Task, TaskStatus, Verdict};
+use crate::{
+    ActivityCard, ApprovalKind, ApprovalVerdict, RawJson, RunProblem, SharedId, TaskItem,
+    TaskStatus,
+};
 
 /// Speaks ACP for one run.
-pub(super) struct Voice {
-    version: Acp,
-    session: Id,
+pub(super) struct AcpEncoder {
+    version: AcpRevision,
+    session: SharedId,
     /// How every update begins.
     update: String,
     /// The id of the prompt, as JSON.
@@ -28,89 +30,98 @@ pub(super) struct Voice {
     /// Requests that nobody has answered, which hold the run up.
     requests: usize,
     /// Calls that are open: what they say last is theirs.
-    open: std::collections::HashSet<Id>,
+    open: std::collections::HashSet<SharedId>,
 }
 
-impl Voice {
-    pub(super) fn new(run: &Id, options: &Options) -> Voice {
+impl AcpEncoder {
+    pub(super) fn new(run: &SharedId, options: &EncoderOptions) -> AcpEncoder {
         let given = options.prompt.as_ref().filter(|prompt| is_request_id(prompt));
         let begins =
             "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":";
-        Voice {
+        AcpEncoder {
             version: options.acp,
             session: options.session.clone(),
-            update: format!("{begins}{},\"update\":", quoted(&options.session)),
-            prompt: given.map_or_else(|| quoted(run), |id| id.raw().to_owned()),
+            update: format!("{begins}{},\"update\":", quote(&options.session)),
+            prompt: given.map_or_else(|| quote(run), |id| id.raw().to_owned()),
             requests: 0,
             open: std::collections::HashSet::new(),
         }
     }
 
-    pub(super) fn tell(&mut self, told: Told<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn encode(&mut self, told: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
         match told {
-            Told::Began { .. } => self.state("running", sink),
+            TrackedChange::RunStarted { .. } => self.write_session_state("running", sink),
             // Neither version knows steps, nor where a text begins and ends.
-            Told::StepBegan { .. } | Told::StepOver { .. } | Told::PartBegan(_) => {}
-            Told::PartGrew(part, delta) => self.part_grew(part, delta, sink),
-            Told::PartOver(part) => self.part_over(part, sink),
-            Told::ToolBegan(tool) => {
+            TrackedChange::StepStarted { .. }
+            | TrackedChange::StepEnded { .. }
+            | TrackedChange::PartStarted(_) => {}
+            TrackedChange::PartDelta(part, delta) => self.write_part_delta(part, delta, sink),
+            TrackedChange::PartEnded(part) => self.write_part_end(part, sink),
+            TrackedChange::ToolStarted(tool) => {
                 self.open.insert(tool.id.clone());
-                sink.frame(self.update(tools::began(self.version, tool)));
+                sink.push_frame(self.update(tools::tool_call_start(self.version, tool)));
             }
             // Arguments come whole.
-            Told::ToolGrew(..) => {}
-            Told::ToolReady(tool, input) => {
+            TrackedChange::ToolArguments(..) => {}
+            TrackedChange::ToolReady(tool, input) => {
                 if let Some(input) = input {
-                    sink.frame(self.update(tools::ready(tool, input)));
+                    sink.push_frame(self.update(tools::arguments_update(tool, input)));
                 }
             }
-            Told::ToolStatus(tool, status) => {
-                sink.frame(self.update(tools::changed(tool, status)));
+            TrackedChange::ToolStatus(tool, status) => {
+                sink.push_frame(self.update(tools::status_update(tool, status)));
             }
-            Told::ToolProgress(tool, content) => {
-                sink.frame(self.update(tools::progress(tool, content)));
+            TrackedChange::ToolProgress(tool, content) => {
+                sink.push_frame(self.update(tools::progress_update(tool, content)));
             }
-            Told::Asked(tool, request) => {
-                sink.frame(permission::request(self, tool, request));
+            TrackedChange::ApprovalRequested(tool, request) => {
+                sink.push_frame(permission::permission_request(self, tool, request));
                 self.requests += 1;
                 if self.requests == 1 {
-                    self.state("requires_action", sink);
+                    self.write_session_state("requires_action", sink);
                 }
             }
-            Told::Replied(_, request, verdict) => {
-                sink.frame(permission::withdrawn(request, verdict));
+            TrackedChange::ApprovalReplied(_, request, verdict) => {
+                sink.push_frame(permission::cancel_request(request, verdict));
                 self.requests = self.requests.saturating_sub(1);
                 if self.requests == 0 {
-                    self.state("running", sink);
+                    self.write_session_state("running", sink);
                 }
             }
-            Told::ToolOver(tool, settled) => {
+            TrackedChange::ToolEnded(tool, settled) => {
                 self.open.remove(&tool.id);
-                sink.frame(self.update(tools::over(self.version, tool, settled)));
+                sink.push_frame(self.update(tools::tool_call_end(self.version, tool, settled)));
             }
-            Told::ToolCorrected(tool, settled) => {
-                sink.frame(self.update(tools::over(self.version, tool, settled)));
+            TrackedChange::ToolCorrected(tool, settled) => {
+                sink.push_frame(self.update(tools::tool_call_end(self.version, tool, settled)));
             }
-            Told::ToolsAvailable(tools) => {
-                sink.frame(self.own("tools_available", words::tools(tools)));
+            TrackedChange::ToolsAvailable(tools) => {
+                sink.push_frame(
+                    self.own_notification("tools_available", common_fields::tools_object(tools)),
+                );
             }
-            Told::Tasks(id, tasks) => sink.frame(self.tasks(id, tasks)),
-            Told::Usage(usage) => {
-                sink.frame(self.own("usage", words::usage(Object::new(), usage)));
+            TrackedChange::Tasks(id, tasks) => sink.push_frame(self.tasks_update(id, tasks)),
+            TrackedChange::Usage(usage) => {
+                sink.push_frame(self.own_notification(
+                    "usage",
+                    common_fields::add_usage(JsonObjectWriter::new(), usage),
+                ));
             }
-            Told::Activity(id, activity) => sink.frame(self.activity(id, activity)),
-            Told::Problem(problem) => sink.frame(self.problem(problem)),
-            Told::Over(over) => sink.frame(end::message_of(self, &over)),
+            TrackedChange::Activity(id, activity) => {
+                sink.push_frame(self.activity_update(id, activity))
+            }
+            TrackedChange::Problem(problem) => sink.push_frame(self.problem_update(problem)),
+            TrackedChange::RunEnded(over) => sink.push_frame(end::end_message(self, &over)),
         }
     }
 
-    fn part_grew(&self, part: &Part, delta: &str, sink: &mut Sink<'_>) {
+    fn write_part_delta(&self, part: &TrackedPart, delta: &str, sink: &mut FrameSink<'_>) {
         if part.parent.is_some() {
             return;
         }
         let kind = match part.kind {
-            Kind::Text => "agent_message_chunk",
-            Kind::Thought => "agent_thought_chunk",
+            TrackedPartKind::Text => "agent_message_chunk",
+            TrackedPartKind::Thought => "agent_thought_chunk",
         };
         // The one message that comes for every token is written in one go.
         let mut json =
@@ -123,63 +134,67 @@ impl Voice {
         json.push_str(",\"content\":{\"type\":\"text\",\"text\":");
         escape(&mut json, delta);
         json.push_str("}}}}");
-        sink.frame(json);
+        sink.push_frame(json);
     }
 
     /// What a sub-agent says must not look like the answer: the call it works for shows it, once it
     /// is whole.
-    fn part_over(&self, part: &Part, sink: &mut Sink<'_>) {
-        let Some(parent) = part.parent.as_ref().filter(|_| !part.said.is_empty()) else { return };
+    fn write_part_end(&self, part: &TrackedPart, sink: &mut FrameSink<'_>) {
+        let Some(parent) = part.parent.as_ref().filter(|_| !part.text.is_empty()) else { return };
         if self.open.contains(parent) {
-            sink.frame(self.update(tools::said(self.version, parent, part)));
+            sink.push_frame(self.update(tools::subagent_text_update(self.version, parent, part)));
             return;
         }
-        let said = Object::sized(part.said.len())
+        let said = JsonObjectWriter::with_capacity(part.text.len())
             .text("parentToolCallId", parent)
             .text("kind", part.kind.name())
-            .text("text", &part.said);
-        sink.frame(self.own("subagent", said));
+            .text("text", &part.text);
+        sink.push_frame(self.own_notification("subagent", said));
     }
 
-    fn tasks(&self, id: &str, tasks: &[Task]) -> String {
-        let entries = tasks.iter().map(entry);
+    fn tasks_update(&self, id: &str, tasks: &[TaskItem]) -> String {
+        let entries = tasks.iter().map(plan_entry);
         self.update(match self.version {
-            Acp::V1 => Object::new().text("sessionUpdate", "plan").list("entries", entries),
-            Acp::V2 => {
-                let plan = Object::new().text("type", "items").text("planId", id);
-                let update = Object::new().text("sessionUpdate", "plan_update");
+            AcpRevision::V1 => {
+                JsonObjectWriter::new().text("sessionUpdate", "plan").list("entries", entries)
+            }
+            AcpRevision::V2 => {
+                let plan = JsonObjectWriter::new().text("type", "items").text("planId", id);
+                let update = JsonObjectWriter::new().text("sessionUpdate", "plan_update");
                 update.object("plan", plan.list("entries", entries))
             }
         })
     }
 
-    fn activity(&self, id: &str, activity: &Activity) -> String {
-        let about = Object::new()
+    fn activity_update(&self, id: &str, activity: &ActivityCard) -> String {
+        let about = JsonObjectWriter::new()
             .text("id", id)
             .text("kind", &activity.kind)
             .json("content", &activity.content);
         // Version 1 allows it only to clients that asked for it.
-        if self.version == Acp::V1 || &*activity.kind != "compaction" {
-            return self.own("activity", about);
+        if self.version == AcpRevision::V1 || &*activity.kind != "compaction" {
+            return self.own_notification("activity", about);
         }
         let told = activity.content.value();
         let known = ["in_progress", "completed", "failed", "cancelled"];
         let status = told.get("status").and_then(|status| status.as_str());
-        let update = Object::new()
+        let update = JsonObjectWriter::new()
             .text("sessionUpdate", "compaction_update")
             .text("compactionId", id)
             .text("status", status.filter(|it| known.contains(it)).unwrap_or("completed"));
         self.update(update.object("_meta", meta(about)))
     }
 
-    fn problem(&self, problem: &Problem) -> String {
+    fn problem_update(&self, problem: &RunProblem) -> String {
         match self.version {
-            Acp::V1 => self.own("error", words::problem(problem)),
-            Acp::V2 => {
-                let code = Object::new().maybe("code", problem.code.as_deref());
+            AcpRevision::V1 => {
+                self.own_notification("error", common_fields::problem_object(problem))
+            }
+            AcpRevision::V2 => {
+                let code = JsonObjectWriter::new().optional_text("code", problem.code.as_deref());
                 let message = problem.message.as_str();
                 let title = if message.is_empty() { "Something went wrong." } else { message };
-                let notice = Object::new()
+                let notice = JsonObjectWriter::new()
                     .text("sessionUpdate", "notice")
                     .text("severity", "warning")
                     .text("title", title);
@@ -189,43 +204,45 @@ impl Voice {
     }
 
     /// The state of the session, where there is one.
-    fn state(&self, state: &str, sink: &mut Sink<'_>) {
+    fn write_session_state(&self, state: &str, sink: &mut FrameSink<'_>) {
         match self.version {
-            Acp::V1 => {}
-            Acp::V2 => {
-                let update = Object::new().text("sessionUpdate", "state_update");
-                sink.frame(self.update(update.text("state", state)));
+            AcpRevision::V1 => {}
+            AcpRevision::V2 => {
+                let update = JsonObjectWriter::new().text("sessionUpdate", "state_update");
+                sink.push_frame(self.update(update.text("state", state)));
             }
         }
     }
 
-    fn update(&self, update: Object) -> String {
-        format!("{}{}}}}}", self.update, update.end())
+    fn update(&self, update: JsonObjectWriter) -> String {
+        format!("{}{}}}}}", self.update, update.finish())
     }
 
     /// Something that only we know.
-    fn own(&self, name: &str, about: Object) -> String {
-        let params = Object::new().text("sessionId", &self.session).written("update", &about.end());
+    fn own_notification(&self, name: &str, about: JsonObjectWriter) -> String {
+        let params =
+            JsonObjectWriter::new().text("sessionId", &self.session).raw("update", &about.finish());
         notification(&format!("_foxwedge/{name}"), params)
     }
 }
 
-fn message() -> Object {
-    Object::new().text("jsonrpc", "2.0")
+fn message() -> JsonObjectWriter {
+    JsonObjectWriter::new().text("jsonrpc", "2.0")
 }
 
-fn notification(method: &str, params: Object) -> String {
-    let params = params.end();
-    let message = Object::sized(params.len()).text("jsonrpc", "2.0").text("method", method);
-    message.written("params", &params).end()
+fn notification(method: &str, params: JsonObjectWriter) -> String {
+    let params = params.finish();
+    let message =
+        JsonObjectWriter::with_capacity(params.len()).text("jsonrpc", "2.0").text("method", method);
+    message.raw("params", &params).finish()
 }
 
 /// What the protocol has no field for.
-fn meta(about: Object) -> Object {
-    Object::new().object("foxwedge", about)
+fn meta(about: JsonObjectWriter) -> JsonObjectWriter {
+    JsonObjectWriter::new().object("foxwedge", about)
 }
 
-fn is_request_id(id: &Json) -> bool {
+fn is_request_id(id: &RawJson) -> bool {
     match id.value() {
         serde_json::Value::String(_) => true,
         serde_json::Value::Number(number) => number.is_i64(),
@@ -236,20 +253,21 @@ fn is_request_id(id: &Json) -> bool {
     }
 }
 
-fn entry(task: &Task) -> String {
+fn plan_entry(task: &TaskItem) -> String {
     let (status, is_all) = match task.status {
         TaskStatus::Pending => ("pending", true),
         TaskStatus::InProgress => ("in_progress", true),
         TaskStatus::Completed => ("completed", true),
         TaskStatus::Paused | TaskStatus::Unknown => ("pending", false),
     };
-    let entry = Object::new()
+    let entry = JsonObjectWriter::new()
         .text("content", &task.content)
         .text("priority", "medium")
         .text("status", status);
     if is_all {
-        return entry.end();
+        return entry.finish();
     }
-    let about = Object::new().text("status", words::task_status(task.status));
-    entry.object("_meta", meta(about)).end()
+    let about =
+        JsonObjectWriter::new().text("status", common_fields::task_status_name(task.status));
+    entry.object("_meta", meta(about)).finish()
 }

@@ -7,196 +7,230 @@ mod end;
 mod subagents;
 
 use super::{
-    AgUi, Options, Sink,
-    json::Object,
-    tracker::{Kind, Part, Request, Settled, Told, Tool},
-    words,
+    AgUiRevision, EncoderOptions, FrameSink, common_fields,
+    json::JsonObjectWriter,
+    tracker::{
+        ToolEnding, TrackedChange, TrackedPart, TrackedPartKind, TrackedRequest, TrackedTool,
+    },
 };
-use crate::{Activity, AskKind, Id, Json, Problem, Started, Status, Verdict};
-use subagents::Subagents;
+use crate::{
+    ActivityCard, ApprovalKind, ApprovalVerdict, RawJson, RunProblem, RunStart, SharedId,
+    ToolStatus,
+};
+use subagents::SubagentTracker;
 
 /// Speaks AG-UI for one run.
-pub(super) struct Voice {
-    version: AgUi,
-    thread: Id,
-    run: Id,
-    model: Option<Id>,
+pub(super) struct AgUiEncoder {
+    version: AgUiRevision,
+    thread: SharedId,
+    run: SharedId,
+    model: Option<SharedId>,
     /// The message that the next call belongs to.
-    message: Option<Id>,
-    subagents: Subagents,
+    message: Option<SharedId>,
+    subagents: SubagentTracker,
 }
 
-impl Voice {
-    pub(super) fn new(run: &Id, options: &Options) -> Voice {
-        Voice {
+impl AgUiEncoder {
+    pub(super) fn new(run: &SharedId, options: &EncoderOptions) -> AgUiEncoder {
+        AgUiEncoder {
             version: options.agui,
             thread: options.session.clone(),
             run: run.clone(),
             model: None,
             message: None,
-            subagents: Subagents::new(options.agui),
+            subagents: SubagentTracker::new(options.agui),
         }
     }
 
-    pub(super) fn tell(&mut self, told: Told<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn encode(&mut self, told: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
         match told {
-            Told::Began { epoch, at, started } => self.began(epoch, at, started, sink),
-            Told::StepBegan { turn, message } => {
+            TrackedChange::RunStarted { epoch, at, started } => {
+                self.write_run_start(epoch, at, started, sink)
+            }
+            TrackedChange::StepStarted { turn, message } => {
                 self.message = Some(message.clone());
-                sink.frame(event("STEP_STARTED").text("stepName", &step(turn)).end());
+                sink.push_frame(event("STEP_STARTED").text("stepName", &step_name(turn)).finish());
             }
-            Told::StepOver { turn } => {
+            TrackedChange::StepEnded { turn } => {
                 self.message = None;
-                sink.frame(event("STEP_FINISHED").text("stepName", &step(turn)).end());
+                sink.push_frame(event("STEP_FINISHED").text("stepName", &step_name(turn)).finish());
             }
-            Told::PartBegan(part) => self.part_began(part, sink),
-            Told::PartGrew(part, delta) => self.part_grew(part, delta, sink),
-            Told::PartOver(part) => self.part_over(part, sink),
-            Told::ToolBegan(tool) => self.tool_began(tool, sink),
-            Told::ToolGrew(tool, delta) => sink.frame(arguments(tool, delta)),
-            Told::ToolReady(tool, input) => ready(tool, input, sink),
-            Told::ToolStatus(tool, status) => sink.frame(told_status(tool, status)),
-            Told::ToolProgress(tool, content) => {
-                let value = of(tool).json("content", content);
-                sink.frame(custom("tool-progress", value));
+            TrackedChange::PartStarted(part) => self.write_part_start(part, sink),
+            TrackedChange::PartDelta(part, delta) => self.write_part_delta(part, delta, sink),
+            TrackedChange::PartEnded(part) => self.write_part_end(part, sink),
+            TrackedChange::ToolStarted(tool) => self.write_tool_start(tool, sink),
+            TrackedChange::ToolArguments(tool, delta) => {
+                sink.push_frame(arguments_event(tool, delta))
             }
-            Told::Asked(tool, request) => sink.frame(asked(tool, request)),
-            Told::Replied(tool, request, verdict) => sink.frame(replied(tool, request, verdict)),
-            Told::ToolOver(tool, settled) => self.tool_over(tool, settled, sink),
+            TrackedChange::ToolReady(tool, input) => write_arguments_end(tool, input, sink),
+            TrackedChange::ToolStatus(tool, status) => sink.push_frame(status_event(tool, status)),
+            TrackedChange::ToolProgress(tool, content) => {
+                let value = tool_fields(tool).json("content", content);
+                sink.push_frame(custom_event("tool-progress", value));
+            }
+            TrackedChange::ApprovalRequested(tool, request) => {
+                sink.push_frame(request_event(tool, request))
+            }
+            TrackedChange::ApprovalReplied(tool, request, verdict) => {
+                sink.push_frame(reply_event(tool, request, verdict))
+            }
+            TrackedChange::ToolEnded(tool, settled) => self.write_tool_end(tool, settled, sink),
             // A second result would be a second message.
-            Told::ToolCorrected(tool, settled) => {
-                sink.frame(custom("tool-status", words::settled(of(tool), settled)));
+            TrackedChange::ToolCorrected(tool, settled) => {
+                sink.push_frame(custom_event(
+                    "tool-status",
+                    common_fields::add_tool_ending(tool_fields(tool), settled),
+                ));
             }
-            Told::ToolsAvailable(tools) => {
-                sink.frame(custom("tools-available", words::tools(tools)));
+            TrackedChange::ToolsAvailable(tools) => {
+                sink.push_frame(custom_event(
+                    "tools-available",
+                    common_fields::tools_object(tools),
+                ));
             }
-            Told::Tasks(id, tasks) => {
-                let content = Object::new().written("tasks", &words::tasks(tasks));
-                sink.frame(card(id, "tasks", content));
+            TrackedChange::Tasks(id, tasks) => {
+                let content =
+                    JsonObjectWriter::new().raw("tasks", &common_fields::task_list(tasks));
+                sink.push_frame(card_event(id, "tasks", content));
             }
-            Told::Usage(usage) => sink.frame(custom("usage", words::usage(Object::new(), usage))),
-            Told::Activity(id, activity) => sink.frame(activity_of(id, activity)),
-            Told::Problem(problem) => sink.frame(problem_of(problem)),
-            Told::Over(over) => {
-                self.subagents.over(sink);
-                sink.frame(end::event_of(self, &over));
+            TrackedChange::Usage(usage) => sink.push_frame(custom_event(
+                "usage",
+                common_fields::add_usage(JsonObjectWriter::new(), usage),
+            )),
+            TrackedChange::Activity(id, activity) => sink.push_frame(activity_event(id, activity)),
+            TrackedChange::Problem(problem) => sink.push_frame(problem_event(problem)),
+            TrackedChange::RunEnded(over) => {
+                self.subagents.end_all(sink);
+                sink.push_frame(end::end_event(self, &over));
             }
         }
     }
 
-    fn began(&mut self, epoch: u64, at: Option<u64>, started: &Started, sink: &mut Sink<'_>) {
+    fn write_run_start(
+        &mut self,
+        epoch: u64,
+        at: Option<u64>,
+        started: &RunStart,
+        sink: &mut FrameSink<'_>,
+    ) {
         self.model = started.model.clone();
-        let metadata = Object::new()
+        let metadata = JsonObjectWriter::new()
             .number("epoch", epoch)
-            .maybe("agent", started.agent.as_deref())
-            .maybe("model", started.model.as_deref());
-        let object = timed(event("RUN_STARTED"), at)
+            .optional_text("agent", started.agent.as_deref())
+            .optional_text("model", started.model.as_deref());
+        let object = with_timestamp(event("RUN_STARTED"), at)
             .text("threadId", &self.thread)
             .text("runId", &self.run)
-            .maybe("parentRunId", started.parent.as_deref());
+            .optional_text("parentRunId", started.parent.as_deref());
         let object = match self.version {
-            AgUi::V0 => object,
-            AgUi::V1 => object.text("protocolVersion", "1.0"),
+            AgUiRevision::V0 => object,
+            AgUiRevision::V1 => object.text("protocolVersion", "1.0"),
         };
-        sink.frame(object.object("metadata", metadata).end());
+        sink.push_frame(object.object("metadata", metadata).finish());
     }
 
-    fn part_began(&mut self, part: &Part, sink: &mut Sink<'_>) {
+    fn write_part_start(&mut self, part: &TrackedPart, sink: &mut FrameSink<'_>) {
         if self.is_card(part) {
             return;
         }
         let parent = part.parent.as_ref();
-        self.subagents.speaks(parent, sink);
+        self.subagents.announce_subagent(parent, sink);
         match part.kind {
-            Kind::Text => {
+            TrackedPartKind::Text => {
                 if parent.is_none() {
                     self.message = Some(part.id.clone());
                 }
-                let start = event("TEXT_MESSAGE_START").written("messageId", &part.quoted);
-                sink.frame(attributed(start, parent).text("role", "assistant").end());
+                let start = event("TEXT_MESSAGE_START").raw("messageId", &part.quoted);
+                sink.push_frame(with_subagent(start, parent).text("role", "assistant").finish());
             }
-            Kind::Thought => {
-                let span = event("REASONING_START").written("messageId", &part.quoted);
-                sink.frame(attributed(span, parent).end());
-                let start = event("REASONING_MESSAGE_START").written("messageId", &part.quoted);
-                sink.frame(attributed(start, parent).text("role", "reasoning").end());
+            TrackedPartKind::Thought => {
+                let span = event("REASONING_START").raw("messageId", &part.quoted);
+                sink.push_frame(with_subagent(span, parent).finish());
+                let start = event("REASONING_MESSAGE_START").raw("messageId", &part.quoted);
+                sink.push_frame(with_subagent(start, parent).text("role", "reasoning").finish());
             }
         }
     }
 
-    fn part_grew(&self, part: &Part, delta: &str, sink: &mut Sink<'_>) {
+    fn write_part_delta(&self, part: &TrackedPart, delta: &str, sink: &mut FrameSink<'_>) {
         if self.is_card(part) {
             return;
         }
         let kind = match part.kind {
-            Kind::Text => "TEXT_MESSAGE_CONTENT",
-            Kind::Thought => "REASONING_MESSAGE_CONTENT",
+            TrackedPartKind::Text => "TEXT_MESSAGE_CONTENT",
+            TrackedPartKind::Thought => "REASONING_MESSAGE_CONTENT",
         };
-        let object = Object::sized(part.quoted.len() + delta.len()).word("type", kind);
-        sink.frame(object.written("messageId", &part.quoted).text("delta", delta).end());
+        let object = JsonObjectWriter::with_capacity(part.quoted.len() + delta.len())
+            .unescaped("type", kind);
+        sink.push_frame(object.raw("messageId", &part.quoted).text("delta", delta).finish());
     }
 
-    fn part_over(&self, part: &Part, sink: &mut Sink<'_>) {
+    fn write_part_end(&self, part: &TrackedPart, sink: &mut FrameSink<'_>) {
         if self.is_card(part) {
-            if !part.said.is_empty() {
-                let content = Object::new()
-                    .maybe("parentToolCallId", part.parent.as_deref())
+            if !part.text.is_empty() {
+                let content = JsonObjectWriter::new()
+                    .optional_text("parentToolCallId", part.parent.as_deref())
                     .text("kind", part.kind.name())
-                    .text("text", &part.said);
-                sink.frame(card(&part.id, "subagent", content));
+                    .text("text", &part.text);
+                sink.push_frame(card_event(&part.id, "subagent", content));
             }
             return;
         }
         let kinds: &[&str] = match part.kind {
-            Kind::Text => &["TEXT_MESSAGE_END"],
-            Kind::Thought => &["REASONING_MESSAGE_END", "REASONING_END"],
+            TrackedPartKind::Text => &["TEXT_MESSAGE_END"],
+            TrackedPartKind::Thought => &["REASONING_MESSAGE_END", "REASONING_END"],
         };
         for kind in kinds {
-            sink.frame(event(kind).written("messageId", &part.quoted).end());
+            sink.push_frame(event(kind).raw("messageId", &part.quoted).finish());
         }
     }
 
     /// Whether it must not look like the answer of the run.
-    fn is_card(&self, part: &Part) -> bool {
-        self.version == AgUi::V0 && part.parent.is_some()
+    fn is_card(&self, part: &TrackedPart) -> bool {
+        self.version == AgUiRevision::V0 && part.parent.is_some()
     }
 
-    fn tool_began(&mut self, tool: &Tool, sink: &mut Sink<'_>) {
+    fn write_tool_start(&mut self, tool: &TrackedTool, sink: &mut FrameSink<'_>) {
         let parent = tool.parent.as_ref();
-        self.subagents.speaks(parent, sink);
-        self.subagents.calls(tool);
+        self.subagents.announce_subagent(parent, sink);
+        self.subagents.add_call(tool);
         // Calls of one turn belong to one message; those of sub-agents to none of ours.
         let message = if parent.is_none() { self.message.as_deref() } else { None };
-        let metadata = Object::new()
-            .maybe("title", tool.title.as_deref())
-            .maybe("parentToolCallId", tool.parent.as_deref());
+        let metadata = JsonObjectWriter::new()
+            .optional_text("title", tool.title.as_deref())
+            .optional_text("parentToolCallId", tool.parent.as_deref());
         let start = event("TOOL_CALL_START")
             .text("toolCallId", &tool.id)
             .text("toolCallName", &tool.name)
-            .maybe("parentMessageId", message)
-            .filled("metadata", metadata);
-        sink.frame(self.subagents.tagged(start, parent).end());
+            .optional_text("parentMessageId", message)
+            .non_empty_object("metadata", metadata);
+        sink.push_frame(self.subagents.with_subagent(start, parent).finish());
     }
 
-    fn tool_over(&mut self, tool: &Tool, settled: Settled<'_>, sink: &mut Sink<'_>) {
-        self.subagents.settles(tool, settled, sink);
-        let metadata = words::settled(Object::new(), settled)
-            .maybe("parentToolCallId", tool.parent.as_deref());
+    fn write_tool_end(
+        &mut self,
+        tool: &TrackedTool,
+        settled: ToolEnding<'_>,
+        sink: &mut FrameSink<'_>,
+    ) {
+        self.subagents.end_call(tool, settled, sink);
+        let metadata = common_fields::add_tool_ending(JsonObjectWriter::new(), settled)
+            .optional_text("parentToolCallId", tool.parent.as_deref());
         let result = event("TOOL_CALL_RESULT")
             .text("messageId", &tool.result)
             .text("toolCallId", &tool.id)
             .text("content", &settled.content.plain())
             .text("role", "tool")
             .object("metadata", metadata);
-        sink.frame(self.subagents.tagged(result, tool.parent.as_ref()).end());
+        sink.push_frame(self.subagents.with_subagent(result, tool.parent.as_ref()).finish());
     }
 }
 
-fn event(kind: &str) -> Object {
-    Object::new().word("type", kind)
+fn event(kind: &str) -> JsonObjectWriter {
+    JsonObjectWriter::new().unescaped("type", kind)
 }
 
-fn timed(object: Object, at: Option<u64>) -> Object {
+fn with_timestamp(object: JsonObjectWriter, at: Option<u64>) -> JsonObjectWriter {
     match at {
         Some(at) => object.number("timestamp", at),
         None => object,
@@ -204,70 +238,71 @@ fn timed(object: Object, at: Option<u64>) -> Object {
 }
 
 /// Says which sub-agent speaks. Only readers of 1.0 get here with one.
-fn attributed(object: Object, parent: Option<&Id>) -> Object {
-    object.maybe("subagentRunId", parent.map(|parent| &**parent))
+fn with_subagent(object: JsonObjectWriter, parent: Option<&SharedId>) -> JsonObjectWriter {
+    object.optional_text("subagentRunId", parent.map(|parent| &**parent))
 }
 
 /// Something that AG-UI has no event for.
-fn custom(name: &str, value: Object) -> String {
-    event("CUSTOM").text("name", &format!("foxwedge.{name}")).object("value", value).end()
+fn custom_event(name: &str, value: JsonObjectWriter) -> String {
+    event("CUSTOM").text("name", &format!("foxwedge.{name}")).object("value", value).finish()
 }
 
 /// What a user interface shows beside the messages.
-fn card(id: &str, kind: &str, content: Object) -> String {
+fn card_event(id: &str, kind: &str, content: JsonObjectWriter) -> String {
     let card = event("ACTIVITY_SNAPSHOT").text("messageId", id).text("activityType", kind);
-    card.object("content", content).end()
+    card.object("content", content).finish()
 }
 
-fn of(tool: &Tool) -> Object {
-    Object::new().text("toolCallId", &tool.id)
+fn tool_fields(tool: &TrackedTool) -> JsonObjectWriter {
+    JsonObjectWriter::new().text("toolCallId", &tool.id)
 }
 
-fn step(turn: u32) -> String {
+fn step_name(turn: u32) -> String {
     format!("step-{turn}")
 }
 
-fn arguments(tool: &Tool, delta: &str) -> String {
-    let object = Object::sized(tool.id.len() + delta.len()).word("type", "TOOL_CALL_ARGS");
-    object.text("toolCallId", &tool.id).text("delta", delta).end()
+fn arguments_event(tool: &TrackedTool, delta: &str) -> String {
+    let object = JsonObjectWriter::with_capacity(tool.id.len() + delta.len())
+        .unescaped("type", "TOOL_CALL_ARGS");
+    object.text("toolCallId", &tool.id).text("delta", delta).finish()
 }
 
 /// The rest of the arguments, and their end. Readers put the pieces together and take the result
 /// for what was called, so where the pieces are something else, the end says what it was.
-fn ready(tool: &Tool, input: Option<&Json>, sink: &mut Sink<'_>) {
-    let mut metadata = Object::new();
+fn write_arguments_end(tool: &TrackedTool, input: Option<&RawJson>, sink: &mut FrameSink<'_>) {
+    let mut metadata = JsonObjectWriter::new();
     match input {
         Some(input) => match input.raw().strip_prefix(tool.arguments.as_str()) {
             Some("") => {}
-            Some(rest) => sink.frame(arguments(tool, rest)),
-            None if same(&tool.arguments, input) => {}
+            Some(rest) => sink.push_frame(arguments_event(tool, rest)),
+            None if is_same_json(&tool.arguments, input) => {}
             None => metadata = metadata.json("input", input),
         },
-        None if tool.arguments.is_empty() => sink.frame(arguments(tool, "{}")),
+        None if tool.arguments.is_empty() => sink.push_frame(arguments_event(tool, "{}")),
         None => metadata = metadata.flag("incomplete", true),
     }
     let end = event("TOOL_CALL_END").text("toolCallId", &tool.id);
-    sink.frame(end.filled("metadata", metadata).end());
+    sink.push_frame(end.non_empty_object("metadata", metadata).finish());
 }
 
-fn same(pieces: &str, input: &Json) -> bool {
-    Json::parse(pieces).is_some_and(|pieces| pieces.value() == input.value())
+fn is_same_json(pieces: &str, input: &RawJson) -> bool {
+    RawJson::parse(pieces).is_some_and(|pieces| pieces.value() == input.value())
 }
 
-fn told_status(tool: &Tool, status: Status) -> String {
-    custom("tool-status", of(tool).text("status", status.name()))
+fn status_event(tool: &TrackedTool, status: ToolStatus) -> String {
+    custom_event("tool-status", tool_fields(tool).text("status", status.name()))
 }
 
-fn asked(tool: &Tool, request: &Request) -> String {
+fn request_event(tool: &TrackedTool, request: &TrackedRequest) -> String {
     let name = match request.kind {
-        AskKind::Approval => "approval-asked",
-        AskKind::Question => "question-asked",
+        ApprovalKind::Approval => "approval-asked",
+        ApprovalKind::Question => "question-asked",
     };
-    let value = of(tool)
+    let value = tool_fields(tool)
         .text("id", &request.id)
         .text("toolCallName", &tool.name)
-        .maybe("prompt", request.prompt.as_deref());
-    custom(
+        .optional_text("prompt", request.prompt.as_deref());
+    custom_event(
         name,
         match &request.choices {
             Some(choices) => value.json("choices", choices),
@@ -276,25 +311,27 @@ fn asked(tool: &Tool, request: &Request) -> String {
     )
 }
 
-fn replied(tool: &Tool, request: &Request, verdict: Verdict) -> String {
+fn reply_event(tool: &TrackedTool, request: &TrackedRequest, verdict: ApprovalVerdict) -> String {
     let name = match request.kind {
-        AskKind::Approval => "approval-answered",
-        AskKind::Question => "question-answered",
+        ApprovalKind::Approval => "approval-answered",
+        ApprovalKind::Question => "question-answered",
     };
-    let value = of(tool).text("id", &request.id).text("verdict", words::verdict(verdict));
-    custom(name, value)
+    let value = tool_fields(tool)
+        .text("id", &request.id)
+        .text("verdict", common_fields::verdict_name(verdict));
+    custom_event(name, value)
 }
 
-fn problem_of(problem: &Problem) -> String {
-    custom("error", words::problem(problem))
+fn problem_event(problem: &RunProblem) -> String {
+    custom_event("error", common_fields::problem_object(problem))
 }
 
-fn activity_of(id: &str, activity: &Activity) -> String {
+fn activity_event(id: &str, activity: &ActivityCard) -> String {
     // The content of a card is an object.
     if activity.content.raw().starts_with('{') {
         let snapshot =
             event("ACTIVITY_SNAPSHOT").text("messageId", id).text("activityType", &activity.kind);
-        return snapshot.json("content", &activity.content).end();
+        return snapshot.json("content", &activity.content).finish();
     }
-    card(id, &activity.kind, Object::new().json("content", &activity.content))
+    card_event(id, &activity.kind, JsonObjectWriter::new().json("content", &activity.content))
 }

@@ -8,270 +8,301 @@ mod approvals;
 mod end;
 
 use super::{
-    Options, Sink,
-    json::{Object, spelled},
-    tracker::{Kind, Part, Request, Told, Tool},
-    words,
+    EncoderOptions, FrameSink, common_fields,
+    json::{JsonObjectWriter, single_line},
+    tracker::{TrackedChange, TrackedPart, TrackedPartKind, TrackedRequest, TrackedTool},
 };
-use crate::{Activity, AskKind, Id, Json, Problem, Started, Status, Task, Usage};
-use approvals::Approvals;
+use crate::{
+    ActivityCard, ApprovalKind, RawJson, RunProblem, RunStart, RunUsage, SharedId, TaskItem,
+    ToolStatus,
+};
+use approvals::ApprovalTracker;
 
 /// Speaks the AI SDK's chunks for one run.
-pub(super) struct Voice {
-    session: Id,
-    run: Id,
+pub(super) struct AiSdkEncoder {
+    session: SharedId,
+    run: SharedId,
     in_step: bool,
     /// Calls of this step whose arguments are still coming.
-    unready: Vec<Unready>,
-    approvals: Approvals,
+    unready: Vec<UnreadyCall>,
+    approvals: ApprovalTracker,
 }
 
-struct Unready {
-    id: Id,
-    name: Id,
+struct UnreadyCall {
+    id: SharedId,
+    name: SharedId,
     title: Option<String>,
 }
 
-impl Voice {
-    pub(super) fn new(run: &Id, options: &Options) -> Voice {
-        Voice {
+impl AiSdkEncoder {
+    pub(super) fn new(run: &SharedId, options: &EncoderOptions) -> AiSdkEncoder {
+        AiSdkEncoder {
             session: options.session.clone(),
             run: run.clone(),
             in_step: false,
             unready: Vec::new(),
-            approvals: Approvals::default(),
+            approvals: ApprovalTracker::default(),
         }
     }
 
-    pub(super) fn tell(&mut self, told: Told<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn encode(&mut self, told: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
         match told {
-            Told::Began { epoch, at, started } => sink.frame(self.began(epoch, at, started)),
-            Told::StepBegan { .. } => self.step_began(sink),
-            Told::StepOver { .. } => self.step_over(sink),
-            Told::PartBegan(part) => self.part_began(part, sink),
-            Told::PartGrew(part, delta) => part_grew(part, delta, sink),
-            Told::PartOver(part) => part_over(part, sink),
-            Told::ToolBegan(tool) => self.tool_began(tool, sink),
-            Told::ToolGrew(tool, delta) => self.tool_grew(tool, delta, sink),
-            Told::ToolReady(tool, input) => self.tool_ready(tool, input, sink),
-            Told::ToolStatus(tool, status) => sink.frame(told_status(tool, status)),
-            Told::ToolProgress(tool, content) => {
-                let data = of(tool).json("content", content);
-                sink.frame(passing("tool-progress", &tool.id, data));
+            TrackedChange::RunStarted { epoch, at, started } => {
+                sink.push_frame(self.start_chunk(epoch, at, started))
             }
-            Told::Asked(tool, request) => match request.kind {
-                AskKind::Approval => self.approvals.asked(tool, request, sink),
-                AskKind::Question => sink.frame(question(tool, request, "open")),
+            TrackedChange::StepStarted { .. } => self.start_step(sink),
+            TrackedChange::StepEnded { .. } => self.end_step(sink),
+            TrackedChange::PartStarted(part) => self.write_part_start(part, sink),
+            TrackedChange::PartDelta(part, delta) => write_part_delta(part, delta, sink),
+            TrackedChange::PartEnded(part) => write_part_end(part, sink),
+            TrackedChange::ToolStarted(tool) => self.write_tool_start(tool, sink),
+            TrackedChange::ToolArguments(tool, delta) => {
+                self.write_arguments_delta(tool, delta, sink)
+            }
+            TrackedChange::ToolReady(tool, input) => self.write_arguments_end(tool, input, sink),
+            TrackedChange::ToolStatus(tool, status) => sink.push_frame(status_chunk(tool, status)),
+            TrackedChange::ToolProgress(tool, content) => {
+                let data = tool_fields(tool).json("content", content);
+                sink.push_frame(transient_chunk("tool-progress", &tool.id, data));
+            }
+            TrackedChange::ApprovalRequested(tool, request) => match request.kind {
+                ApprovalKind::Approval => self.approvals.add_request(tool, request, sink),
+                ApprovalKind::Question => sink.push_frame(question_chunk(tool, request, "open")),
             },
-            Told::Replied(tool, request, verdict) => match request.kind {
-                AskKind::Approval => self.approvals.replied(tool, request, verdict, sink),
-                AskKind::Question => sink.frame(question(tool, request, words::verdict(verdict))),
+            TrackedChange::ApprovalReplied(tool, request, verdict) => match request.kind {
+                ApprovalKind::Approval => self.approvals.add_reply(tool, request, verdict, sink),
+                ApprovalKind::Question => sink.push_frame(question_chunk(
+                    tool,
+                    request,
+                    common_fields::verdict_name(verdict),
+                )),
             },
-            Told::ToolOver(tool, settled) => {
+            TrackedChange::ToolEnded(tool, settled) => {
                 self.unready.retain(|unready| unready.id != tool.id);
-                self.approvals.over(tool, settled, sink);
+                self.approvals.end_call(tool, settled, sink);
             }
             // The state of the call and its approval have to agree, so they stay as they are.
-            Told::ToolCorrected(tool, settled) => {
-                sink.frame(data("tool-status", &tool.id, words::settled(of(tool), settled)));
+            TrackedChange::ToolCorrected(tool, settled) => {
+                sink.push_frame(data_chunk(
+                    "tool-status",
+                    &tool.id,
+                    common_fields::add_tool_ending(tool_fields(tool), settled),
+                ));
             }
-            Told::ToolsAvailable(tools) => {
-                sink.frame(passing("tools-available", "tools", words::tools(tools)));
+            TrackedChange::ToolsAvailable(tools) => {
+                sink.push_frame(transient_chunk(
+                    "tools-available",
+                    "tools",
+                    common_fields::tools_object(tools),
+                ));
             }
-            Told::Tasks(id, tasks) => sink.frame(tasks_of(id, tasks)),
-            Told::Usage(usage) => sink.frame(usage_of(usage)),
-            Told::Activity(id, activity) => sink.frame(activity_of(id, activity)),
-            Told::Problem(problem) => sink.frame(problem_of(problem)),
-            Told::Over(over) => {
-                self.step_over(sink);
-                end::tell(&over, sink);
+            TrackedChange::Tasks(id, tasks) => sink.push_frame(tasks_chunk(id, tasks)),
+            TrackedChange::Usage(usage) => sink.push_frame(usage_chunk(usage)),
+            TrackedChange::Activity(id, activity) => sink.push_frame(activity_chunk(id, activity)),
+            TrackedChange::Problem(problem) => sink.push_frame(problem_chunk(problem)),
+            TrackedChange::RunEnded(over) => {
+                self.end_step(sink);
+                end::write_end(&over, sink);
             }
         }
     }
 
     /// The run's id is the message's: a stream that is read again builds the same message.
-    fn began(&self, epoch: u64, at: Option<u64>, started: &Started) -> String {
-        let about = Object::new()
+    fn start_chunk(&self, epoch: u64, at: Option<u64>, started: &RunStart) -> String {
+        let about = JsonObjectWriter::new()
             .text("session", &self.session)
             .text("run", &self.run)
             .number("epoch", epoch)
-            .maybe("parent", started.parent.as_deref())
-            .maybe("agent", started.agent.as_deref())
-            .maybe("model", started.model.as_deref());
+            .optional_text("parent", started.parent.as_deref())
+            .optional_text("agent", started.agent.as_deref())
+            .optional_text("model", started.model.as_deref());
         let about = match at {
             Some(at) => about.number("startedAt", at),
             None => about,
         };
         let start = chunk("start").text("messageId", &self.run);
-        start.object("messageMetadata", metadata(about)).end()
+        start.object("messageMetadata", metadata(about)).finish()
     }
 
-    fn step_began(&mut self, sink: &mut Sink<'_>) {
+    fn start_step(&mut self, sink: &mut FrameSink<'_>) {
         // Of a call in an earlier step nothing but its end can be told.
         for unready in std::mem::take(&mut self.unready) {
-            self.show_input(&unready, "{}", sink);
+            self.write_input(&unready, "{}", sink);
         }
         self.in_step = true;
-        sink.frame(chunk("start-step").end());
+        sink.push_frame(chunk("start-step").finish());
     }
 
-    fn step_over(&mut self, sink: &mut Sink<'_>) {
+    fn end_step(&mut self, sink: &mut FrameSink<'_>) {
         if std::mem::take(&mut self.in_step) {
-            sink.frame(chunk("finish-step").end());
+            sink.push_frame(chunk("finish-step").finish());
         }
     }
 
     /// Whatever is shown belongs to a step.
-    fn in_step(&mut self, sink: &mut Sink<'_>) {
+    fn ensure_step(&mut self, sink: &mut FrameSink<'_>) {
         if !self.in_step {
-            self.step_began(sink);
+            self.start_step(sink);
         }
     }
 
-    fn part_began(&mut self, part: &Part, sink: &mut Sink<'_>) {
+    fn write_part_start(&mut self, part: &TrackedPart, sink: &mut FrameSink<'_>) {
         if part.parent.is_none() {
-            self.in_step(sink);
-            sink.frame(of_part(part, "text-start", "reasoning-start").end());
+            self.ensure_step(sink);
+            sink.push_frame(part_chunk(part, "text-start", "reasoning-start").finish());
         }
     }
 
-    fn tool_began(&mut self, tool: &Tool, sink: &mut Sink<'_>) {
-        self.in_step(sink);
+    fn write_tool_start(&mut self, tool: &TrackedTool, sink: &mut FrameSink<'_>) {
+        self.ensure_step(sink);
         let (id, name, title) = (tool.id.clone(), tool.name.clone(), tool.title.clone());
-        self.unready.push(Unready { id, name, title });
+        self.unready.push(UnreadyCall { id, name, title });
         let start = chunk("tool-input-start")
             .text("toolCallId", &tool.id)
             .text("toolName", &tool.name)
             .flag("dynamic", true)
-            .maybe("title", tool.title.as_deref());
-        let about = Object::new().maybe("parentToolCallId", tool.parent.as_deref());
-        sink.frame(start.filled("toolMetadata", about).end());
+            .optional_text("title", tool.title.as_deref());
+        let about =
+            JsonObjectWriter::new().optional_text("parentToolCallId", tool.parent.as_deref());
+        sink.push_frame(start.non_empty_object("toolMetadata", about).finish());
     }
 
-    fn tool_grew(&self, tool: &Tool, delta: &str, sink: &mut Sink<'_>) {
+    fn write_arguments_delta(&self, tool: &TrackedTool, delta: &str, sink: &mut FrameSink<'_>) {
         let is_unready = self.unready.iter().any(|unready| unready.id == tool.id);
         // A piece would hide that somebody is asked; all of it comes when it is ready.
         if is_unready && !self.approvals.is_open(&tool.id) {
-            let object = Object::sized(tool.id.len() + delta.len());
-            let object = object.word("type", "tool-input-delta").text("toolCallId", &tool.id);
-            sink.frame(object.text("inputTextDelta", delta).end());
+            let object = JsonObjectWriter::with_capacity(tool.id.len() + delta.len());
+            let object = object.unescaped("type", "tool-input-delta").text("toolCallId", &tool.id);
+            sink.push_frame(object.text("inputTextDelta", delta).finish());
         }
     }
 
-    fn tool_ready(&mut self, tool: &Tool, input: Option<&Json>, sink: &mut Sink<'_>) {
+    fn write_arguments_end(
+        &mut self,
+        tool: &TrackedTool,
+        input: Option<&RawJson>,
+        sink: &mut FrameSink<'_>,
+    ) {
         let at = self.unready.iter().position(|unready| unready.id == tool.id);
         match (at.map(|at| self.unready.remove(at)), input) {
-            (Some(unready), Some(input)) => self.show_input(&unready, &spelled(input), sink),
+            (Some(unready), Some(input)) => self.write_input(&unready, &single_line(input), sink),
             // What came of them is shown already, and the end of the call is near.
             (Some(_), None) if !tool.arguments.is_empty() && tool.requests.is_empty() => {}
-            (Some(unready), None) => self.show_input(&unready, "{}", sink),
+            (Some(unready), None) => self.write_input(&unready, "{}", sink),
             (None, Some(input)) => {
-                sink.frame(data("tool-input", &tool.id, of(tool).json("input", input)));
+                sink.push_frame(data_chunk(
+                    "tool-input",
+                    &tool.id,
+                    tool_fields(tool).json("input", input),
+                ));
             }
             (None, None) => {}
         }
     }
 
-    fn show_input(&self, call: &Unready, input: &str, sink: &mut Sink<'_>) {
+    fn write_input(&self, call: &UnreadyCall, input: &str, sink: &mut FrameSink<'_>) {
         let available = chunk("tool-input-available")
             .text("toolCallId", &call.id)
             .text("toolName", &call.name)
-            .written("input", input)
+            .raw("input", input)
             .flag("dynamic", true)
-            .maybe("title", call.title.as_deref());
-        sink.frame(available.end());
-        self.approvals.again(&call.id, sink);
+            .optional_text("title", call.title.as_deref());
+        sink.push_frame(available.finish());
+        self.approvals.repeat_request(&call.id, sink);
     }
 }
 
-fn chunk(kind: &str) -> Object {
-    Object::new().text("type", kind)
+fn chunk(kind: &str) -> JsonObjectWriter {
+    JsonObjectWriter::new().text("type", kind)
 }
 
 /// What only we know about a message, where it cannot meet what an application keeps there.
-fn metadata(about: Object) -> Object {
-    Object::new().object("foxwedge", about)
+fn metadata(about: JsonObjectWriter) -> JsonObjectWriter {
+    JsonObjectWriter::new().object("foxwedge", about)
 }
 
 /// Something that the message keeps. The same name and id again replace it.
-fn data(name: &str, id: &str, data: Object) -> String {
-    chunk(&format!("data-{name}")).text("id", id).object("data", data).end()
+fn data_chunk(name: &str, id: &str, data: JsonObjectWriter) -> String {
+    chunk(&format!("data-{name}")).text("id", id).object("data", data).finish()
 }
 
 /// Something that is told once and not kept.
-fn passing(name: &str, id: &str, data: Object) -> String {
+fn transient_chunk(name: &str, id: &str, data: JsonObjectWriter) -> String {
     let chunk = chunk(&format!("data-{name}")).text("id", id).object("data", data);
-    chunk.flag("transient", true).end()
+    chunk.flag("transient", true).finish()
 }
 
-fn of(tool: &Tool) -> Object {
-    Object::new().text("toolCallId", &tool.id)
+fn tool_fields(tool: &TrackedTool) -> JsonObjectWriter {
+    JsonObjectWriter::new().text("toolCallId", &tool.id)
 }
 
-fn of_part(part: &Part, text: &str, thought: &str) -> Object {
+fn part_chunk(part: &TrackedPart, text: &str, thought: &str) -> JsonObjectWriter {
     let kind = match part.kind {
-        Kind::Text => text,
-        Kind::Thought => thought,
+        TrackedPartKind::Text => text,
+        TrackedPartKind::Thought => thought,
     };
-    chunk(kind).written("id", &part.quoted)
+    chunk(kind).raw("id", &part.quoted)
 }
 
-fn part_grew(part: &Part, delta: &str, sink: &mut Sink<'_>) {
+fn write_part_delta(part: &TrackedPart, delta: &str, sink: &mut FrameSink<'_>) {
     if part.parent.is_some() {
         return;
     }
     let kind = match part.kind {
-        Kind::Text => "text-delta",
-        Kind::Thought => "reasoning-delta",
+        TrackedPartKind::Text => "text-delta",
+        TrackedPartKind::Thought => "reasoning-delta",
     };
-    let object = Object::sized(part.quoted.len() + delta.len()).word("type", kind);
-    sink.frame(object.written("id", &part.quoted).text("delta", delta).end());
+    let object =
+        JsonObjectWriter::with_capacity(part.quoted.len() + delta.len()).unescaped("type", kind);
+    sink.push_frame(object.raw("id", &part.quoted).text("delta", delta).finish());
 }
 
 /// What a sub-agent says must not look like the answer: it is kept beside it, once it is whole.
-fn part_over(part: &Part, sink: &mut Sink<'_>) {
+fn write_part_end(part: &TrackedPart, sink: &mut FrameSink<'_>) {
     match part.parent.as_deref() {
-        None => sink.frame(of_part(part, "text-end", "reasoning-end").end()),
-        Some(_) if part.said.is_empty() => {}
+        None => sink.push_frame(part_chunk(part, "text-end", "reasoning-end").finish()),
+        Some(_) if part.text.is_empty() => {}
         Some(parent) => {
-            let said = Object::sized(part.said.len())
+            let said = JsonObjectWriter::with_capacity(part.text.len())
                 .text("parentToolCallId", parent)
                 .text("kind", part.kind.name())
-                .text("text", &part.said);
-            sink.frame(data("subagent", &part.id, said));
+                .text("text", &part.text);
+            sink.push_frame(data_chunk("subagent", &part.id, said));
         }
     }
 }
 
-fn told_status(tool: &Tool, status: Status) -> String {
-    passing("tool-status", &tool.id, of(tool).text("status", status.name()))
+fn status_chunk(tool: &TrackedTool, status: ToolStatus) -> String {
+    transient_chunk("tool-status", &tool.id, tool_fields(tool).text("status", status.name()))
 }
 
 /// An approval is a yes or a no; a question needs more than that.
-fn question(tool: &Tool, request: &Request, state: &str) -> String {
-    let question = of(tool).text("state", state).maybe("prompt", request.prompt.as_deref());
+fn question_chunk(tool: &TrackedTool, request: &TrackedRequest, state: &str) -> String {
+    let question =
+        tool_fields(tool).text("state", state).optional_text("prompt", request.prompt.as_deref());
     let question = match &request.choices {
         Some(choices) => question.json("choices", choices),
         None => question,
     };
-    data("question", &request.id, question)
+    data_chunk("question", &request.id, question)
 }
 
-fn tasks_of(id: &str, tasks: &[Task]) -> String {
-    data("tasks", id, Object::new().written("tasks", &words::tasks(tasks)))
+fn tasks_chunk(id: &str, tasks: &[TaskItem]) -> String {
+    data_chunk("tasks", id, JsonObjectWriter::new().raw("tasks", &common_fields::task_list(tasks)))
 }
 
-fn usage_of(usage: &Usage) -> String {
-    let about = Object::new().object("usage", words::usage(Object::new(), usage));
-    chunk("message-metadata").object("messageMetadata", metadata(about)).end()
+fn usage_chunk(usage: &RunUsage) -> String {
+    let about = JsonObjectWriter::new()
+        .object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage));
+    chunk("message-metadata").object("messageMetadata", metadata(about)).finish()
 }
 
-fn activity_of(id: &str, activity: &Activity) -> String {
+fn activity_chunk(id: &str, activity: &ActivityCard) -> String {
     let chunk = chunk(&format!("data-{}", activity.kind)).text("id", id);
-    chunk.json("data", &activity.content).end()
+    chunk.json("data", &activity.content).finish()
 }
 
 /// The chunk `error` would end the message.
-fn problem_of(problem: &Problem) -> String {
-    chunk("data-problem").object("data", words::problem(problem)).end()
+fn problem_chunk(problem: &RunProblem) -> String {
+    chunk("data-problem").object("data", common_fields::problem_object(problem)).finish()
 }

@@ -4,14 +4,14 @@ use std::{fmt, str::FromStr};
 
 /// One JSON text, or the literal that ends a stream of the AI SDK.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
+pub struct UiFrame {
     /// Its name.
     pub id: FrameId,
     /// The text, on one line.
     pub data: String,
 }
 
-impl Frame {
+impl UiFrame {
     /// Adds it as a server-sent event.
     pub fn write_sse(&self, out: &mut String) {
         out.reserve(self.data.len() + 40);
@@ -46,31 +46,31 @@ impl fmt::Display for FrameId {
 }
 
 impl FromStr for FrameId {
-    type Err = NoFrameId;
+    type Err = FrameIdError;
 
-    fn from_str(text: &str) -> Result<FrameId, NoFrameId> {
+    fn from_str(text: &str) -> Result<FrameId, FrameIdError> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-        let (seq, part) = text.split_once('.').ok_or(NoFrameId)?;
+        let (seq, part) = text.split_once('.').ok_or(FrameIdError)?;
         if !is_number(seq) || !is_number(part) {
-            return Err(NoFrameId);
+            return Err(FrameIdError);
         }
         let (seq, part) =
-            (seq.parse().map_err(|_| NoFrameId)?, part.parse().map_err(|_| NoFrameId)?);
+            (seq.parse().map_err(|_| FrameIdError)?, part.parse().map_err(|_| FrameIdError)?);
         Ok(FrameId { seq, part })
     }
 }
 
 /// A text is no id of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoFrameId;
+pub struct FrameIdError;
 
-impl fmt::Display for NoFrameId {
+impl fmt::Display for FrameIdError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a frame's id is two numbers with a dot between them")
     }
 }
 
-impl std::error::Error for NoFrameId {}
+impl std::error::Error for FrameIdError {}
 
 #[cfg(test)]
 mod tests {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_an_event_or_a_line() {
-        let frame = Frame { id: FrameId { seq: 7, part: 2 }, data: "{}".to_owned() };
+        let frame = UiFrame { id: FrameId { seq: 7, part: 2 }, data: "{}".to_owned() };
         let (mut event, mut line) = (String::new(), String::new());
         frame.write_sse(&mut event);
         frame.write_line(&mut line);

@@ -5,36 +5,36 @@
 
 use std::borrow::Cow;
 
-use crate::Json;
+use crate::RawJson;
 
 /// The largest whole number that every reader keeps exact.
-const LARGEST: u64 = (1 << 53) - 1;
+const MAX_EXACT_INTEGER: u64 = (1 << 53) - 1;
 
 /// An object that is being written. Keys are ours and need no escapes.
-pub(super) struct Object {
+pub(super) struct JsonObjectWriter {
     json: String,
 }
 
-impl Object {
-    pub(super) fn new() -> Object {
-        Object::sized(128)
+impl JsonObjectWriter {
+    pub(super) fn new() -> JsonObjectWriter {
+        JsonObjectWriter::with_capacity(128)
     }
 
     /// With room for a text of that length.
-    pub(super) fn sized(length: usize) -> Object {
+    pub(super) fn with_capacity(length: usize) -> JsonObjectWriter {
         let mut json = String::with_capacity(length.saturating_add(128));
         json.push('{');
-        Object { json }
+        JsonObjectWriter { json }
     }
 
-    pub(super) fn text(mut self, key: &str, value: &str) -> Object {
+    pub(super) fn text(mut self, key: &str, value: &str) -> JsonObjectWriter {
         self.key(key);
         escape(&mut self.json, value);
         self
     }
 
     /// A word of ours, which needs no escapes either.
-    pub(super) fn word(mut self, key: &str, value: &str) -> Object {
+    pub(super) fn unescaped(mut self, key: &str, value: &str) -> JsonObjectWriter {
         self.key(key);
         self.json.push('"');
         self.json.push_str(value);
@@ -43,53 +43,57 @@ impl Object {
     }
 
     /// Nothing at all, if there is nothing: no standard here likes `null`.
-    pub(super) fn maybe(self, key: &str, value: Option<&str>) -> Object {
+    pub(super) fn optional_text(self, key: &str, value: Option<&str>) -> JsonObjectWriter {
         match value {
             Some(value) => self.text(key, value),
             None => self,
         }
     }
 
-    pub(super) fn number(mut self, key: &str, value: u64) -> Object {
+    pub(super) fn number(mut self, key: &str, value: u64) -> JsonObjectWriter {
         self.key(key);
-        self.json.push_str(&value.min(LARGEST).to_string());
+        self.json.push_str(&value.min(MAX_EXACT_INTEGER).to_string());
         self
     }
 
-    pub(super) fn flag(mut self, key: &str, value: bool) -> Object {
+    pub(super) fn flag(mut self, key: &str, value: bool) -> JsonObjectWriter {
         self.key(key);
         self.json.push_str(if value { "true" } else { "false" });
         self
     }
 
     /// A value that somebody else spelled.
-    pub(super) fn json(mut self, key: &str, value: &Json) -> Object {
+    pub(super) fn json(mut self, key: &str, value: &RawJson) -> JsonObjectWriter {
         self.key(key);
-        self.json.push_str(&spelled(value));
+        self.json.push_str(&single_line(value));
         self
     }
 
     /// A value that was written here.
-    pub(super) fn written(mut self, key: &str, value: &str) -> Object {
+    pub(super) fn raw(mut self, key: &str, value: &str) -> JsonObjectWriter {
         self.key(key);
         self.json.push_str(value);
         self
     }
 
-    pub(super) fn object(self, key: &str, value: Object) -> Object {
-        self.written(key, &value.end())
+    pub(super) fn object(self, key: &str, value: JsonObjectWriter) -> JsonObjectWriter {
+        self.raw(key, &value.finish())
     }
 
     /// Left out, if nothing is in it.
-    pub(super) fn filled(self, key: &str, value: Object) -> Object {
+    pub(super) fn non_empty_object(self, key: &str, value: JsonObjectWriter) -> JsonObjectWriter {
         if value.is_empty() { self } else { self.object(key, value) }
     }
 
-    pub(super) fn list(self, key: &str, items: impl IntoIterator<Item = String>) -> Object {
-        self.written(key, &array(items))
+    pub(super) fn list(
+        self,
+        key: &str,
+        items: impl IntoIterator<Item = String>,
+    ) -> JsonObjectWriter {
+        self.raw(key, &array(items))
     }
 
-    pub(super) fn end(mut self) -> String {
+    pub(super) fn finish(mut self) -> String {
         self.json.push('}');
         self.json
     }
@@ -109,7 +113,7 @@ impl Object {
 }
 
 /// A text as a JSON string.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 2);
     escape(&mut json, text);
     json
@@ -131,10 +135,10 @@ pub(super) fn array(items: impl IntoIterator<Item = String>) -> String {
 /// JSON as it was spelled, on one line: line breaks stand between values only, and what some
 /// readers of lines take for one stands in texts only. What some readers of JSON cannot hold, such
 /// as `1e400`, becomes a text.
-pub(super) fn spelled(value: &Json) -> Cow<'_, str> {
+pub(super) fn single_line(value: &RawJson) -> Cow<'_, str> {
     let raw = value.raw();
-    if !is_common(raw) {
-        return Cow::Owned(quoted(raw));
+    if !is_portable(raw) {
+        return Cow::Owned(quote(raw));
     }
     let breaks = |c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     if !raw.contains(breaks) {
@@ -155,7 +159,7 @@ pub(super) fn spelled(value: &Json) -> Cow<'_, str> {
 
 /// Whether every reader of JSON can hold it: no more than 100 levels, and no number that is too
 /// large to be one.
-fn is_common(raw: &str) -> bool {
+fn is_portable(raw: &str) -> bool {
     let (mut depth, mut digits, mut is_text, mut is_escaped) = (0_u32, 0_u32, false, false);
     for byte in raw.bytes() {
         if is_text {
@@ -247,23 +251,23 @@ mod tests {
 
     #[test]
     fn objects_are_one_line_and_keep_their_order() {
-        let spread =
-            Json::parse("{\n  \"a\": [1,\r\n2], \"b\": \"x\\ny\u{2028}\"\n}").expect("it is JSON");
-        let object = Object::new()
+        let spread = RawJson::parse("{\n  \"a\": [1,\r\n2], \"b\": \"x\\ny\u{2028}\"\n}")
+            .expect("it is JSON");
+        let object = JsonObjectWriter::new()
             .text("type", "x")
-            .maybe("none", None)
-            .maybe("some", Some("y"))
+            .optional_text("none", None)
+            .optional_text("some", Some("y"))
             .number("huge", u64::MAX)
             .flag("yes", true)
             .json("spread", &spread)
-            .filled("empty", Object::new())
-            .filled("full", Object::new().text("a", "b"))
-            .list("list", [quoted("1"), "2".to_owned()]);
+            .non_empty_object("empty", JsonObjectWriter::new())
+            .non_empty_object("full", JsonObjectWriter::new().text("a", "b"))
+            .list("list", [quote("1"), "2".to_owned()]);
         let expected = concat!(
             r#"{"type":"x","some":"y","huge":9007199254740991,"yes":true,"#,
             r#""spread":{   "a": [1,  2], "b": "x\ny\u2028" },"full":{"a":"b"},"list":["1",2]}"#
         );
-        assert_eq!(object.end(), expected);
+        assert_eq!(object.finish(), expected);
     }
 
     #[test]
@@ -280,8 +284,8 @@ mod tests {
             ("[true,false,null]".to_owned(), false),
         ];
         for (raw, expected) in table {
-            let json = Json::parse(&raw).expect("it is JSON");
-            let told = spelled(&json);
+            let json = RawJson::parse(&raw).expect("it is JSON");
+            let told = single_line(&json);
             let value: serde_json::Value = serde_json::from_str(&told).expect("every reader can");
             assert_eq!(value == raw.as_str(), expected, "{raw}");
         }
@@ -291,10 +295,10 @@ mod tests {
     fn texts_come_back_as_they_were() {
         let all: String = (0..0x2100_u32).filter_map(char::from_u32).collect();
         for text in ["", "plain", "\"\\\n\r\t\u{8}\u{c}\u{0}\u{1f}", "é\u{2028}😀", &all] {
-            let read: String = serde_json::from_str(&quoted(text)).expect("it is JSON");
+            let read: String = serde_json::from_str(&quote(text)).expect("it is JSON");
             assert_eq!(read, text);
             let breaks = ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{85}', '\u{2028}', '\u{2029}'];
-            assert!(!quoted(text).contains(breaks), "{text:?}");
+            assert!(!quote(text).contains(breaks), "{text:?}");
         }
     }
 }

@@ -11,10 +11,13 @@ mod run {
 
 use serde_json::{Value, json};
 
-use super::{Acp, AgUi, Encoder, Format, Frame, FrameId, Options, content_type, headers};
+use super::{
+    AcpRevision, AgUiRevision, EncoderOptions, FrameId, RunEncoder, UiFormat, UiFrame,
+    content_type, headers,
+};
 use crate::{
-    Body, Change, Effect, Ended, Event, Id, Json, Outcome, Part, Status, Summary, ToolRef, Turn,
-    wire,
+    EventPayload, Outcome, RawJson, RunEffect, RunEnd, RunEvent, RunSummary, SharedId, ToolRef,
+    ToolStatus, TurnStart, UiChange, UiPart, wire,
 };
 
 #[test]
@@ -33,7 +36,7 @@ fn a_client_sees_what_happened() {
     for scene in scenes::all() {
         for (format, options) in voices().into_iter().take(2) {
             let frames = encode(format, &options, &scene.changes);
-            let read = |frame: &Frame| serde_json::from_str::<Value>(&frame.data).expect("JSON");
+            let read = |frame: &UiFrame| serde_json::from_str::<Value>(&frame.data).expect("JSON");
             let events: Vec<Value> = frames.iter().map(read).collect();
             let of = |kind: &'static str| events.iter().filter(move |it| it["type"] == kind);
             let theirs: Vec<&Value> = of("TEXT_MESSAGE_START")
@@ -47,13 +50,14 @@ fn a_client_sees_what_happened() {
             assert_eq!(said, scene.text, "{}", scene.name);
             let answer = |id: &Value| {
                 let answer = of("TOOL_CALL_RESULT").find(|it| it["toolCallId"] == *id)?;
-                Status::from_name(answer.pointer("/metadata/status")?.as_str()?)
+                ToolStatus::from_name(answer.pointer("/metadata/status")?.as_str()?)
             };
             let call = |it: &Value| {
                 let id = &it["toolCallId"];
                 (id.as_str().unwrap_or_default().to_owned(), answer(id))
             };
-            let calls: Vec<(String, Option<Status>)> = of("TOOL_CALL_START").map(call).collect();
+            let calls: Vec<(String, Option<ToolStatus>)> =
+                of("TOOL_CALL_START").map(call).collect();
             assert_eq!(calls, scene.calls, "{}", scene.name);
             let end = events.last().and_then(|it| it.pointer("/metadata/outcome"));
             assert_eq!(end, Some(&json!(scene.outcome.name())), "{}", scene.name);
@@ -77,26 +81,26 @@ fn changes_in_any_order_make_a_run_that_clients_take() {
 #[test]
 fn what_is_left_out_is_found() {
     let table = [
-        (Format::AgUi, "\"RUN_STARTED\""),
-        (Format::AgUi, "\"TEXT_MESSAGE_END\""),
-        (Format::AgUi, "\"TOOL_CALL_END\""),
-        (Format::AgUi, "\"TOOL_CALL_RESULT\""),
-        (Format::AgUi, "\"STEP_FINISHED\""),
-        (Format::AgUi, "\"REASONING_END\""),
-        (Format::AgUi, "\"RUN_FINISHED\""),
-        (Format::AiSdk, "\"start-step\""),
-        (Format::AiSdk, "\"text-end\""),
-        (Format::AiSdk, "\"tool-output-"),
-        (Format::AiSdk, "\"finish\""),
-        (Format::AiSdk, "[DONE]"),
-        (Format::Acp, "\"tool_call\""),
-        (Format::Acp, "\"completed\""),
-        (Format::Acp, "\"id\""),
+        (UiFormat::AgUi, "\"RUN_STARTED\""),
+        (UiFormat::AgUi, "\"TEXT_MESSAGE_END\""),
+        (UiFormat::AgUi, "\"TOOL_CALL_END\""),
+        (UiFormat::AgUi, "\"TOOL_CALL_RESULT\""),
+        (UiFormat::AgUi, "\"STEP_FINISHED\""),
+        (UiFormat::AgUi, "\"REASONING_END\""),
+        (UiFormat::AgUi, "\"RUN_FINISHED\""),
+        (UiFormat::AiSdk, "\"start-step\""),
+        (UiFormat::AiSdk, "\"text-end\""),
+        (UiFormat::AiSdk, "\"tool-output-"),
+        (UiFormat::AiSdk, "\"finish\""),
+        (UiFormat::AiSdk, "[DONE]"),
+        (UiFormat::Acp, "\"tool_call\""),
+        (UiFormat::Acp, "\"completed\""),
+        (UiFormat::Acp, "\"id\""),
     ];
     let scenes = scenes::all();
     let scene = scenes.iter().find(|scene| scene.name == "parallel-tools").expect("a scene");
     for (format, words) in table {
-        let options = Options::new(&Id::from("s"));
+        let options = EncoderOptions::new(&SharedId::from("s"));
         let mut frames = encode(format, &options, &scene.changes);
         assert_eq!(judge::judge(format, &options, &frames), Ok(()));
         frames.retain(|frame| !frame.data.contains(words));
@@ -112,7 +116,7 @@ fn frames_behind_an_id_are_the_same_when_they_are_made_again() {
             let again = encode(format, &options, &scene.changes);
             for (at, frame) in frames.iter().enumerate() {
                 let id: FrameId = frame.id.to_string().parse().expect("an id");
-                let rest: Vec<&Frame> = again.iter().filter(|frame| frame.id > id).collect();
+                let rest: Vec<&UiFrame> = again.iter().filter(|frame| frame.id > id).collect();
                 assert_eq!(rest, frames.iter().skip(at + 1).collect::<Vec<_>>(), "{}", scene.name);
             }
         }
@@ -172,19 +176,19 @@ fn every_outcome_ends_as_its_standard_says() {
 #[test]
 fn every_end_of_a_call_looks_as_its_standard_says() {
     let table = [
-        (Status::Succeeded, "succeeded", "tool-output-available", "completed", "completed"),
-        (Status::HandedOver, "handed_over", "tool-output-available", "completed", "completed"),
-        (Status::Failed, "failed", "tool-output-error", "failed", "failed"),
-        (Status::Denied, "denied", "tool-output-denied", "failed", "failed"),
-        (Status::Cancelled, "cancelled", "tool-output-error", "failed", "cancelled"),
-        (Status::Interrupted, "interrupted", "tool-output-error", "failed", "cancelled"),
+        (ToolStatus::Succeeded, "succeeded", "tool-output-available", "completed", "completed"),
+        (ToolStatus::HandedOver, "handed_over", "tool-output-available", "completed", "completed"),
+        (ToolStatus::Failed, "failed", "tool-output-error", "failed", "failed"),
+        (ToolStatus::Denied, "denied", "tool-output-denied", "failed", "failed"),
+        (ToolStatus::Cancelled, "cancelled", "tool-output-error", "failed", "cancelled"),
+        (ToolStatus::Interrupted, "interrupted", "tool-output-error", "failed", "cancelled"),
         // What is no end is one here: the worst that it can mean.
-        (Status::Running, "interrupted", "tool-output-error", "failed", "cancelled"),
+        (ToolStatus::Running, "interrupted", "tool-output-error", "failed", "cancelled"),
     ];
     for (status, agui, ai_sdk, acp, acp2) in table {
-        let tool = ToolRef { call: Id::from("a"), turn: 1 };
-        let content = Json::string("words");
-        let change = Change::ToolSettled { tool, status, reason: None, content };
+        let tool = ToolRef { call: SharedId::from("a"), turn: 1 };
+        let content = RawJson::string("words");
+        let change = UiChange::ToolSettled { tool, status, reason: None, content };
         let told = [agui, agui, ai_sdk, acp, acp2];
         for ((format, options), expected) in voices().into_iter().zip(told) {
             let frames = encode(format, &options, std::slice::from_ref(&change));
@@ -197,41 +201,42 @@ fn every_end_of_a_call_looks_as_its_standard_says() {
 
 #[test]
 fn a_call_that_was_denied_after_all_is_told_so_once_more() {
-    let tool = ToolRef { call: Id::from("a"), turn: 1 };
-    let (reason, content) = (None, Json::string("words"));
-    let (failed, denied) = (Status::Failed, Status::Denied);
+    let tool = ToolRef { call: SharedId::from("a"), turn: 1 };
+    let (reason, content) = (None, RawJson::string("words"));
+    let (failed, denied) = (ToolStatus::Failed, ToolStatus::Denied);
     let changes = [
-        Change::ToolSettled {
+        UiChange::ToolSettled {
             tool: tool.clone(),
             status: failed,
             reason,
             content: content.clone(),
         },
-        Change::ToolCorrected {
+        UiChange::ToolCorrected {
             tool: tool.clone(),
             status: denied,
             reason,
             content: content.clone(),
         },
-        Change::ToolCorrected { tool, status: denied, reason, content },
+        UiChange::ToolCorrected { tool, status: denied, reason, content },
     ];
     for (format, options) in voices() {
         let before = encode(format, &options, &changes[..1]).len();
         let frames = encode(format, &options, &changes);
         assert_eq!(frames.len(), before + 1, "{format:?}");
-        let behind = |frame: &&Frame| frame.data.contains(r#""status":"denied""#);
+        let behind = |frame: &&UiFrame| frame.data.contains(r#""status":"denied""#);
         assert_eq!(frames.iter().filter(behind).count(), 1, "{frames:?}");
     }
 }
 
 #[test]
 fn an_encoder_speaks_for_one_run() {
-    let other = Id::from("other");
-    let foreign = Effect::Show { run: other.clone(), change: text("x") };
-    let own = Effect::Show { run: Id::from("r"), change: text("x") };
-    for (run, expected) in [(None, 3), (Some(other), 4), (Some(Id::from("nobody")), 0)] {
-        let options = Options { run: run.clone(), ..Options::new(&Id::from("s")) };
-        let mut encoder = Encoder::new(Format::AgUi, options);
+    let other = SharedId::from("other");
+    let foreign = RunEffect::Show { run: other.clone(), change: text("x") };
+    let own = RunEffect::Show { run: SharedId::from("r"), change: text("x") };
+    for (run, expected) in [(None, 3), (Some(other), 4), (Some(SharedId::from("nobody")), 0)] {
+        let options =
+            EncoderOptions { run: run.clone(), ..EncoderOptions::new(&SharedId::from("s")) };
+        let mut encoder = RunEncoder::new(UiFormat::AgUi, options);
         let mut frames = Vec::new();
         for effect in [&own, &foreign, &foreign] {
             encoder.push(effect, &mut frames);
@@ -242,28 +247,28 @@ fn an_encoder_speaks_for_one_run() {
 
 #[test]
 fn events_are_lines_with_their_own_place() {
-    let run = Id::from("r");
-    let mut event = Event::new(&run, Body::Turn(Turn::default()));
+    let run = SharedId::from("r");
+    let mut event = RunEvent::new(&run, EventPayload::TurnStarted(TurnStart::default()));
     event.seq = Some(12);
-    let mut encoder = Encoder::new(Format::Jsonl, Options::default());
+    let mut encoder = RunEncoder::new(UiFormat::Jsonl, EncoderOptions::default());
     let mut frames = Vec::new();
-    encoder.push(&Effect::Emit(event.clone()), &mut frames);
-    encoder.push(&Effect::Show { run, change: ended(Outcome::Completed) }, &mut frames);
+    encoder.push(&RunEffect::Emit(event.clone()), &mut frames);
+    encoder.push(&RunEffect::Show { run, change: ended(Outcome::Completed) }, &mut frames);
     encoder.finish(&mut frames);
-    let expected = Frame { id: FrameId { seq: 12, part: 1 }, data: wire::write(&event) };
+    let expected = UiFrame { id: FrameId { seq: 12, part: 1 }, data: wire::write(&event) };
     assert_eq!(frames, [expected]);
 }
 
 #[test]
 fn only_a_run_that_is_over_is_done() {
-    let mut encoder = Encoder::new(Format::AiSdk, Options::default());
+    let mut encoder = RunEncoder::new(UiFormat::AiSdk, EncoderOptions::default());
     let mut frames = Vec::new();
     encoder.finish(&mut frames);
-    encoder.push(&Effect::Show { run: Id::from("r"), change: text("x") }, &mut frames);
+    encoder.push(&RunEffect::Show { run: SharedId::from("r"), change: text("x") }, &mut frames);
     encoder.finish(&mut frames);
     let before = frames.len();
     let change = ended(Outcome::Completed);
-    encoder.push(&Effect::Show { run: Id::from("r"), change }, &mut frames);
+    encoder.push(&RunEffect::Show { run: SharedId::from("r"), change }, &mut frames);
     encoder.finish(&mut frames);
     encoder.finish(&mut frames);
     let done: Vec<usize> =
@@ -284,9 +289,9 @@ fn the_answer_has_the_id_of_its_prompt() {
         (Some("{}"), "\"r\""),
     ];
     for (prompt, expected) in table {
-        let prompt = prompt.and_then(Json::parse);
-        let options = Options { prompt: prompt.clone(), ..Options::default() };
-        let frames = encode(Format::Acp, &options, &[ended(Outcome::Completed)]);
+        let prompt = prompt.and_then(RawJson::parse);
+        let options = EncoderOptions { prompt: prompt.clone(), ..EncoderOptions::default() };
+        let frames = encode(UiFormat::Acp, &options, &[ended(Outcome::Completed)]);
         let [answer] = frames.as_slice() else { panic!("{}", told(&frames)) };
         let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{expected},\"result\":");
         assert!(answer.data.starts_with(&start), "{prompt:?}: {}", answer.data);
@@ -295,47 +300,47 @@ fn the_answer_has_the_id_of_its_prompt() {
 
 #[test]
 fn formats_have_names_and_headers() {
-    for format in Format::ALL {
-        assert_eq!(Format::from_name(format.name()), Some(format));
+    for format in UiFormat::ALL {
+        assert_eq!(UiFormat::from_name(format.name()), Some(format));
         assert_eq!(headers(format).first(), Some(&("content-type", content_type(format))));
     }
-    assert_eq!(Format::from_name("ag-ui"), Some(Format::AgUi));
-    assert_eq!(Format::from_name("AGUI"), None);
+    assert_eq!(UiFormat::from_name("ag-ui"), Some(UiFormat::AgUi));
+    assert_eq!(UiFormat::from_name("AGUI"), None);
 }
 
-fn voices() -> Vec<(Format, Options)> {
-    let plain = Options::new(&Id::from("s"));
+fn voices() -> Vec<(UiFormat, EncoderOptions)> {
+    let plain = EncoderOptions::new(&SharedId::from("s"));
     vec![
-        (Format::AgUi, plain.clone()),
-        (Format::AgUi, Options { agui: AgUi::V1, ..plain.clone() }),
-        (Format::AiSdk, plain.clone()),
-        (Format::Acp, plain.clone()),
-        (Format::Acp, Options { acp: Acp::V2, ..plain }),
+        (UiFormat::AgUi, plain.clone()),
+        (UiFormat::AgUi, EncoderOptions { agui: AgUiRevision::V1, ..plain.clone() }),
+        (UiFormat::AiSdk, plain.clone()),
+        (UiFormat::Acp, plain.clone()),
+        (UiFormat::Acp, EncoderOptions { acp: AcpRevision::V2, ..plain }),
     ]
 }
 
 /// Each change as if an event of its own had made it.
-fn encode(format: Format, options: &Options, changes: &[Change]) -> Vec<Frame> {
-    let run = Id::from("r");
-    let mut encoder = Encoder::new(format, options.clone());
+fn encode(format: UiFormat, options: &EncoderOptions, changes: &[UiChange]) -> Vec<UiFrame> {
+    let run = SharedId::from("r");
+    let mut encoder = RunEncoder::new(format, options.clone());
     let mut frames = Vec::new();
     for (seq, change) in (1..).zip(changes) {
-        let mut event = Event::new(&run, Body::Tasks(Vec::new()));
+        let mut event = RunEvent::new(&run, EventPayload::Tasks(Vec::new()));
         event.seq = Some(seq);
-        encoder.push(&Effect::Emit(event), &mut frames);
-        encoder.push(&Effect::Show { run: run.clone(), change: change.clone() }, &mut frames);
+        encoder.push(&RunEffect::Emit(event), &mut frames);
+        encoder.push(&RunEffect::Show { run: run.clone(), change: change.clone() }, &mut frames);
     }
     encoder.finish(&mut frames);
     frames
 }
 
-fn text(words: &str) -> Change {
-    Change::TextDelta(Part { id: Id::from("m"), parent: None }, words.to_owned())
+fn text(words: &str) -> UiChange {
+    UiChange::TextDelta(UiPart { id: SharedId::from("m"), parent: None }, words.to_owned())
 }
 
-fn ended(outcome: Outcome) -> Change {
-    let ended = Ended { outcome: Some(outcome), ..Ended::default() };
-    Change::RunEnded { ended, summary: Summary::default(), at: None }
+fn ended(outcome: Outcome) -> UiChange {
+    let ended = RunEnd { outcome: Some(outcome), ..RunEnd::default() };
+    UiChange::RunEnded { ended, summary: RunSummary::default(), at: None }
 }
 
 /// The status or the chunk that ends a call, if this is one.
@@ -349,6 +354,6 @@ fn end_of_call(value: &Value) -> Option<String> {
     found?.as_str().map(str::to_owned)
 }
 
-fn told(frames: &[Frame]) -> String {
+fn told(frames: &[UiFrame]) -> String {
     frames.iter().map(|frame| format!("{} {}\n", frame.id, frame.data)).collect()
 }

@@ -6,53 +6,60 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::{
-    Activity, Body, Call, Ended, How, Id, Json, Outcome, Problem, Status, Task, TaskStatus, Text,
-    ToolResult, Turn, Usage,
+    ActivityCard, EventPayload, Outcome, RawJson, RunEnd, RunProblem, RunUsage, SharedId, TaskItem,
+    TaskStatus, TextUpdate, ToolCallUpdate, ToolOutcome, ToolResult, ToolStatus, TurnStart,
     follow::{
-        Exit, Reader, State,
-        calls::Stage,
-        fields::Fields,
-        tale::{Phase, Tale, cut_short},
+        AgentExit, AgentState, AgentStreamReader,
+        calls::CallStage,
+        emitter::{EmitterPhase, RunEmitter, unfinished_end},
+        fields::LineFields,
     },
 };
 
 /// Follows Codex.
-pub(super) struct Codex {
-    tale: Tale,
+pub(super) struct CodexExecReader {
+    emitter: RunEmitter,
     /// What has been told of messages and thoughts, by item.
-    said: BTreeMap<Id, String>,
+    emitted_texts: BTreeMap<SharedId, String>,
     /// An error after which nothing may come any more.
-    error: Option<Problem>,
+    error: Option<RunProblem>,
 }
 
 /// How far an item is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum CodexItemStep {
     Started,
     Updated,
     Completed,
 }
 
-impl Codex {
-    pub(super) fn new(run: Id) -> Codex {
-        Codex { tale: Tale::new(run, "codex"), said: BTreeMap::new(), error: None }
+impl CodexExecReader {
+    pub(super) fn new(run: SharedId) -> CodexExecReader {
+        CodexExecReader {
+            emitter: RunEmitter::new(run, "codex"),
+            emitted_texts: BTreeMap::new(),
+            error: None,
+        }
     }
 
-    fn turn_starts(&mut self) {
-        if self.tale.phase() == Phase::Over {
-            self.tale.renew();
-            self.said.clear();
+    fn start_turn(&mut self) {
+        if self.emitter.phase() == EmitterPhase::Ended {
+            self.emitter.start_next_run();
+            self.emitted_texts.clear();
             self.error = None;
         }
-        self.tale.begin();
-        self.tale.turn = self.tale.turn.saturating_add(1);
-        self.tale.tell(Body::Turn(Turn { turn: Some(self.tale.turn), message: None }));
+        self.emitter.begin();
+        self.emitter.turn = self.emitter.turn.saturating_add(1);
+        self.emitter.emit(EventPayload::TurnStarted(TurnStart {
+            turn: Some(self.emitter.turn),
+            message: None,
+        }));
     }
 
-    fn turn_ends(&mut self, fields: &Fields<'_>) {
+    fn end_turn(&mut self, fields: &LineFields<'_>) {
         let usage = fields.object("usage").map(|usage| {
             let count = |name: &str| usage.number(name).unwrap_or(0);
-            Usage {
+            RunUsage {
                 input: count("input_tokens"),
                 output: count("output_tokens"),
                 cached: count("cached_input_tokens"),
@@ -60,152 +67,182 @@ impl Codex {
             }
         });
         if let Some(usage) = usage {
-            self.tale.tell(Body::Usage(usage));
+            self.emitter.emit(EventPayload::Usage(usage));
         }
-        self.tale.end(Ended { usage, ..Ended::default() }, None);
+        self.emitter.end(RunEnd { usage, ..RunEnd::default() }, None);
     }
 
-    fn item(&mut self, step: Step, line: &str, fields: &Fields<'_>) {
-        let Some(item) = fields.object("item") else { return self.tale.unknown("item", line) };
+    fn read_item(&mut self, step: CodexItemStep, line: &str, fields: &LineFields<'_>) {
+        let Some(item) = fields.object("item") else {
+            return self.emitter.emit_unknown("item", line);
+        };
         let kind = item.text("type").or_else(|| item.text("item_type")).unwrap_or_default();
         match kind.as_str() {
-            "agent_message" | "assistant_message" => self.said(step, &item, Body::Text),
-            "reasoning" => self.said(step, &item, Body::Thought),
+            "agent_message" | "assistant_message" => {
+                self.emit_text(step, &item, EventPayload::Text)
+            }
+            "reasoning" => self.emit_text(step, &item, EventPayload::Thought),
             "command_execution" | "file_change" | "mcp_tool_call" | "collab_tool_call"
-            | "web_search" => self.called(step, &kind, &item),
-            "todo_list" => self.tale.tell(Body::Tasks(tasks(&item))),
+            | "web_search" => self.emit_call(step, &kind, &item),
+            "todo_list" => self.emitter.emit(EventPayload::Tasks(read_tasks(&item))),
             "plan" => {
-                let content = Json::string(&item.text("text").unwrap_or_default());
-                let plan = Activity { kind: "plan".into(), id: item.id("id"), content };
-                self.tale.tell(Body::Activity(plan));
+                let content = RawJson::string(&item.text("text").unwrap_or_default());
+                let plan = ActivityCard { kind: "plan".into(), id: item.id("id"), content };
+                self.emitter.emit(EventPayload::Activity(plan));
             }
             "error" => {
                 let message = item.text("message").unwrap_or_default();
-                if step == Step::Completed {
-                    self.tale.tell(Body::Problem(Problem { message, code: None, fatal: false }));
+                if step == CodexItemStep::Completed {
+                    self.emitter.emit(EventPayload::Problem(RunProblem {
+                        message,
+                        code: None,
+                        fatal: false,
+                    }));
                 }
             }
-            _ => self.tale.unknown(format!("item:{kind}"), line),
+            _ => self.emitter.emit_unknown(format!("item:{kind}"), line),
         }
     }
 
     /// A text, as far as it has come; what was told of it before is not told again.
-    fn said(&mut self, step: Step, item: &Fields<'_>, body: fn(Text) -> Body) {
-        self.tale.begin();
+    fn emit_text(
+        &mut self,
+        step: CodexItemStep,
+        item: &LineFields<'_>,
+        body: fn(TextUpdate) -> EventPayload,
+    ) {
+        self.emitter.begin();
         let (message, text) = (item.id("id"), item.text("text").unwrap_or_default());
-        if step == Step::Completed {
-            message.as_ref().map(|id| self.said.remove(id));
-            return self.tale.tell(body(Text { message, full: Some(text), ..Text::default() }));
+        if step == CodexItemStep::Completed {
+            message.as_ref().map(|id| self.emitted_texts.remove(id));
+            return self.emitter.emit(body(TextUpdate {
+                message,
+                full: Some(text),
+                ..TextUpdate::default()
+            }));
         }
         let Some(id) = message.clone() else { return };
-        let told = self.said.entry(id).or_default();
+        let told = self.emitted_texts.entry(id).or_default();
         let new = text.strip_prefix(told.as_str()).filter(|new| !new.is_empty());
         if let Some(delta) = new.map(str::to_owned) {
             *told = text;
-            self.tale.tell(body(Text { message, delta: Some(delta), ..Text::default() }));
+            self.emitter.emit(body(TextUpdate {
+                message,
+                delta: Some(delta),
+                ..TextUpdate::default()
+            }));
         }
     }
 
-    fn called(&mut self, step: Step, kind: &str, item: &Fields<'_>) {
-        self.tale.begin();
-        if self.tale.turn == 0 {
-            self.turn_starts();
+    fn emit_call(&mut self, step: CodexItemStep, kind: &str, item: &LineFields<'_>) {
+        self.emitter.begin();
+        if self.emitter.turn == 0 {
+            self.start_turn();
         }
-        let (id, turn) = (item.id("id"), self.tale.turn);
-        let calls = &mut self.tale.calls;
+        let (id, turn) = (item.id("id"), self.emitter.turn);
+        let calls = &mut self.emitter.calls;
         let number = calls.announce(id.as_ref(), turn, &format!("turn-{turn}").into(), None);
-        let (name, input) = (name(kind, item), input(kind, item));
+        let (name, input) = (tool_name(kind, item), tool_input(kind, item));
         let Some(known) = calls.get_mut(number) else { return };
-        let is_new = known.stage == Stage::Foretold;
+        let is_new = known.stage == CallStage::Mentioned;
         known.name = Some(name.clone());
         let call = known.call.clone();
         // What is searched for is known only when it has been.
-        let is_ready = step == Step::Completed || kind != "web_search";
+        let is_ready = step == CodexItemStep::Completed || kind != "web_search";
         let tells = if is_ready { calls.complete(number, input.as_ref()) } else { is_new };
         if tells {
             let input = input.filter(|_| is_ready);
-            let (name, status) = (Some(name.clone()), Some(Status::Running));
+            let (name, status) = (Some(name.clone()), Some(ToolStatus::Running));
             let call = call.clone();
-            self.tale.tell(Body::Call(Call { call, name, input, status, ..Call::default() }));
+            self.emitter.emit(EventPayload::ToolCall(ToolCallUpdate {
+                call,
+                name,
+                input,
+                status,
+                ..ToolCallUpdate::default()
+            }));
         }
         match step {
-            Step::Started => {}
-            Step::Updated => {
+            CodexItemStep::Started => {}
+            CodexItemStep::Updated => {
                 if let Some(content) = item.json("aggregated_output") {
-                    self.tale.tell(Body::Progress { call, content });
+                    self.emitter.emit(EventPayload::ToolProgress { call, content });
                 }
             }
-            Step::Completed => {
-                let (how, odd) = how(item);
-                let content = content(kind, item);
+            CodexItemStep::Completed => {
+                let (how, odd) = tool_outcome(item);
+                let content = tool_content(kind, item);
                 let name = Some(name);
-                let result = ToolResult { call, name, how, reason: None, content };
-                self.tale.tell_odd(Body::Result(result), odd);
-                self.tale.calls.settle(number);
+                let result = ToolResult { call, name, outcome: how, reason: None, content };
+                self.emitter.emit_with_unknown(EventPayload::ToolResult(result), odd);
+                self.emitter.calls.settle(number);
             }
         }
     }
 }
 
-impl Reader for Codex {
+impl AgentStreamReader for CodexExecReader {
     fn line(&mut self, line: &str) {
-        let Some(fields) = Fields::read(line) else { return self.tale.unreadable(line) };
+        let Some(fields) = LineFields::read(line) else {
+            return self.emitter.emit_unreadable(line);
+        };
         let kind = fields.text("type").unwrap_or_default();
         match kind.as_str() {
             "thread.started" => {
-                self.tale.about.session = fields.id("thread_id");
-                self.tale.begin();
+                self.emitter.start.session = fields.id("thread_id");
+                self.emitter.begin();
             }
-            "turn.started" => self.turn_starts(),
-            "turn.completed" => self.turn_ends(&fields),
+            "turn.started" => self.start_turn(),
+            "turn.completed" => self.end_turn(&fields),
             "turn.failed" => {
-                let error = fields.object("error").and_then(|error| error.words("message"));
+                let error =
+                    fields.object("error").and_then(|error| error.non_empty_text("message"));
                 let message = error.unwrap_or_else(|| "the turn failed".into());
-                let problem = Some(Problem { message, code: None, fatal: true });
+                let problem = Some(RunProblem { message, code: None, fatal: true });
                 let outcome = Some(Outcome::Failed);
-                self.tale.end(Ended { outcome, problem, ..Ended::default() }, None);
+                self.emitter.end(RunEnd { outcome, problem, ..RunEnd::default() }, None);
             }
-            "item.started" => self.item(Step::Started, line, &fields),
-            "item.updated" => self.item(Step::Updated, line, &fields),
-            "item.completed" => self.item(Step::Completed, line, &fields),
+            "item.started" => self.read_item(CodexItemStep::Started, line, &fields),
+            "item.updated" => self.read_item(CodexItemStep::Updated, line, &fields),
+            "item.completed" => self.read_item(CodexItemStep::Completed, line, &fields),
             "error" => {
                 // Also what is only tried again is told so; what is not, ends the stream.
                 let message = fields.text("message").unwrap_or_default();
-                let problem = Problem { message, code: None, fatal: false };
+                let problem = RunProblem { message, code: None, fatal: false };
                 self.error = Some(problem.clone());
-                self.tale.tell(Body::Problem(problem));
+                self.emitter.emit(EventPayload::Problem(problem));
             }
-            "" => self.tale.unknown("no-type", line),
-            _ => self.tale.unknown(kind, line),
+            "" => self.emitter.emit_unknown("no-type", line),
+            _ => self.emitter.emit_unknown(kind, line),
         }
     }
 
     fn host_line(&mut self, _line: &str) {}
 
-    fn finish(&mut self, exit: Exit) {
+    fn finish(&mut self, exit: AgentExit) {
         let ended = match self.error.take() {
             Some(problem) => {
-                let problem = Some(Problem { fatal: true, ..problem });
-                Ended { outcome: Some(Outcome::Failed), problem, ..Ended::default() }
+                let problem = Some(RunProblem { fatal: true, ..problem });
+                RunEnd { outcome: Some(Outcome::Failed), problem, ..RunEnd::default() }
             }
-            None => cut_short(exit),
+            None => unfinished_end(exit),
         };
-        self.tale.end(ended, None);
+        self.emitter.end(ended, None);
     }
 
     fn settle(&mut self) {}
 
-    fn state(&self) -> State {
-        self.tale.state()
+    fn state(&self) -> AgentState {
+        self.emitter.state()
     }
 
-    fn tale(&mut self) -> &mut Tale {
-        &mut self.tale
+    fn emitter(&mut self) -> &mut RunEmitter {
+        &mut self.emitter
     }
 }
 
-fn name(kind: &str, item: &Fields<'_>) -> Id {
-    let part = |name: &str| item.words(name).unwrap_or_else(|| "unknown".into());
+fn tool_name(kind: &str, item: &LineFields<'_>) -> SharedId {
+    let part = |name: &str| item.non_empty_text(name).unwrap_or_else(|| "unknown".into());
     match kind {
         "mcp_tool_call" => format!("mcp__{}__{}", part("server"), part("tool")).into(),
         "collab_tool_call" => part("tool").into(),
@@ -213,9 +250,9 @@ fn name(kind: &str, item: &Fields<'_>) -> Id {
     }
 }
 
-fn input(kind: &str, item: &Fields<'_>) -> Option<Json> {
+fn tool_input(kind: &str, item: &LineFields<'_>) -> Option<RawJson> {
     let names: &[&str] = match kind {
-        "mcp_tool_call" => return item.json("arguments").or_else(|| Json::parse("{}")),
+        "mcp_tool_call" => return item.json("arguments").or_else(|| RawJson::parse("{}")),
         "command_execution" => &["command"],
         "file_change" => &["changes"],
         "web_search" => &["query", "action"],
@@ -224,7 +261,7 @@ fn input(kind: &str, item: &Fields<'_>) -> Option<Json> {
     object(names.iter().filter_map(|name| Some((*name, item.raw(name)?))))
 }
 
-fn content(kind: &str, item: &Fields<'_>) -> Option<Json> {
+fn tool_content(kind: &str, item: &LineFields<'_>) -> Option<RawJson> {
     match kind {
         "command_execution" => match item.signed("exit_code") {
             Some(0) | None => item.json("aggregated_output"),
@@ -245,34 +282,34 @@ fn content(kind: &str, item: &Fields<'_>) -> Option<Json> {
 }
 
 /// How an item ended, with the word for it that nobody knows.
-fn how(item: &Fields<'_>) -> (How, Option<Id>) {
+fn tool_outcome(item: &LineFields<'_>) -> (ToolOutcome, Option<SharedId>) {
     let failed = item.signed("exit_code").is_some_and(|code| code != 0);
     let failed = failed || item.raw("error").is_some();
     match item.text("status").as_deref() {
-        Some("completed") | None if !failed => (How::Ok, None),
-        Some("completed" | "failed") | None => (How::Error, None),
-        Some("declined") => (How::Denied, None),
+        Some("completed") | None if !failed => (ToolOutcome::Ok, None),
+        Some("completed" | "failed") | None => (ToolOutcome::Error, None),
+        Some("declined") => (ToolOutcome::Denied, None),
         // Its turn ended before it did.
-        Some("in_progress") => (How::Interrupted, None),
-        Some(word) if failed => (How::Error, Some(word.into())),
+        Some("in_progress") => (ToolOutcome::Interrupted, None),
+        Some(word) if failed => (ToolOutcome::Error, Some(word.into())),
         // It may have done its work.
-        Some(word) => (How::Interrupted, Some(word.into())),
+        Some(word) => (ToolOutcome::Interrupted, Some(word.into())),
     }
 }
 
-fn tasks(item: &Fields<'_>) -> Vec<Task> {
-    let items = item.list("items").into_iter().filter_map(|raw| Fields::read(raw.get()));
-    let task = |item: Fields<'_>| {
+fn read_tasks(item: &LineFields<'_>) -> Vec<TaskItem> {
+    let items = item.list("items").into_iter().filter_map(|raw| LineFields::read(raw.get()));
+    let task = |item: LineFields<'_>| {
         let done = item.is_true("completed");
         let status = if done { TaskStatus::Completed } else { TaskStatus::Pending };
-        Task { id: None, content: item.text("text").unwrap_or_default(), status, active: None }
+        TaskItem { id: None, content: item.text("text").unwrap_or_default(), status, active: None }
     };
     items.map(task).collect()
 }
 
 /// An object of some fields, each as it was spelled.
-fn object<'a>(fields: impl Iterator<Item = (&'a str, &'a RawValue)>) -> Option<Json> {
+fn object<'a>(fields: impl Iterator<Item = (&'a str, &'a RawValue)>) -> Option<RawJson> {
     let fields: Vec<String> =
         fields.map(|(name, raw)| format!("\"{name}\":{}", raw.get())).collect();
-    Json::parse(&format!("{{{}}}", fields.join(",")))
+    RawJson::parse(&format!("{{{}}}", fields.join(",")))
 }

@@ -1,34 +1,34 @@
 //! Whose lines they are, by what is in them.
 
 use crate::{
-    follow::{Source, fields::Fields},
+    follow::{StreamSource, fields::LineFields},
     wire,
 };
 
 /// Whose line this is; nothing if it could be anybody's. The first lines of a stream are enough.
-pub fn detect(line: &str) -> Option<Source> {
-    let fields = Fields::read(line)?;
+pub fn detect_source(line: &str) -> Option<StreamSource> {
+    let fields = LineFields::read(line)?;
     let kind = fields.text("type")?;
     let has = |name: &str| fields.raw(name).is_some();
     let source = match kind.as_str() {
-        _ if has("runId") => wire::read(line).is_ok().then_some(Source::Events)?,
-        "system" | "result" if has("subtype") => Source::ClaudeCode,
-        "assistant" | "user" if has("message") => Source::ClaudeCode,
-        "stream_event" if has("event") => Source::ClaudeCode,
+        _ if has("runId") => wire::read(line).is_ok().then_some(StreamSource::Events)?,
+        "system" | "result" if has("subtype") => StreamSource::ClaudeCode,
+        "assistant" | "user" if has("message") => StreamSource::ClaudeCode,
+        "stream_event" if has("event") => StreamSource::ClaudeCode,
         "control_request" | "control_response" | "control_cancel_request"
             if has("request_id") || has("response") =>
         {
-            Source::ClaudeCode
+            StreamSource::ClaudeCode
         }
-        "command_lifecycle" | "tool_progress" => Source::ClaudeCode,
-        "init" if has("session_id") => Source::GeminiCli,
-        "message" if has("role") => Source::GeminiCli,
-        "tool_use" | "tool_result" if has("tool_id") => Source::GeminiCli,
-        "error" if has("severity") => Source::GeminiCli,
-        "result" if has("status") => Source::GeminiCli,
-        "error" if has("message") => Source::Codex,
+        "command_lifecycle" | "tool_progress" => StreamSource::ClaudeCode,
+        "init" if has("session_id") => StreamSource::GeminiCli,
+        "message" if has("role") => StreamSource::GeminiCli,
+        "tool_use" | "tool_result" if has("tool_id") => StreamSource::GeminiCli,
+        "error" if has("severity") => StreamSource::GeminiCli,
+        "result" if has("status") => StreamSource::GeminiCli,
+        "error" if has("message") => StreamSource::Codex,
         kind if ["thread.", "turn.", "item."].iter().any(|head| kind.starts_with(head)) => {
-            Source::Codex
+            StreamSource::Codex
         }
         _ => return None,
     };
@@ -42,34 +42,37 @@ mod tests {
     #[test]
     fn a_line_says_whose_it_is() {
         let table = [
-            (r#"{"type":"system","subtype":"init"}"#, Some(Source::ClaudeCode)),
-            (r#"{"type":"assistant","message":{}}"#, Some(Source::ClaudeCode)),
-            (r#"{"type":"result","subtype":"success"}"#, Some(Source::ClaudeCode)),
-            (r#"{"type":"control_response","response":{}}"#, Some(Source::ClaudeCode)),
-            (r#"{"type":"thread.started","thread_id":"x"}"#, Some(Source::Codex)),
-            (r#"{"type":"item.completed","item":{}}"#, Some(Source::Codex)),
-            (r#"{"type":"error","message":"x"}"#, Some(Source::Codex)),
-            (r#"{"type":"init","session_id":"x"}"#, Some(Source::GeminiCli)),
-            (r#"{"type":"result","status":"success"}"#, Some(Source::GeminiCli)),
-            (r#"{"type":"error","severity":"warning","message":"x"}"#, Some(Source::GeminiCli)),
-            (r#"{"type":"run-started","runId":"r"}"#, Some(Source::Events)),
-            (r#"{"type":"error","runId":"r","message":"x"}"#, Some(Source::Events)),
+            (r#"{"type":"system","subtype":"init"}"#, Some(StreamSource::ClaudeCode)),
+            (r#"{"type":"assistant","message":{}}"#, Some(StreamSource::ClaudeCode)),
+            (r#"{"type":"result","subtype":"success"}"#, Some(StreamSource::ClaudeCode)),
+            (r#"{"type":"control_response","response":{}}"#, Some(StreamSource::ClaudeCode)),
+            (r#"{"type":"thread.started","thread_id":"x"}"#, Some(StreamSource::Codex)),
+            (r#"{"type":"item.completed","item":{}}"#, Some(StreamSource::Codex)),
+            (r#"{"type":"error","message":"x"}"#, Some(StreamSource::Codex)),
+            (r#"{"type":"init","session_id":"x"}"#, Some(StreamSource::GeminiCli)),
+            (r#"{"type":"result","status":"success"}"#, Some(StreamSource::GeminiCli)),
+            (
+                r#"{"type":"error","severity":"warning","message":"x"}"#,
+                Some(StreamSource::GeminiCli),
+            ),
+            (r#"{"type":"run-started","runId":"r"}"#, Some(StreamSource::Events)),
+            (r#"{"type":"error","runId":"r","message":"x"}"#, Some(StreamSource::Events)),
             (r#"{"type":"system"}"#, None),
             (r#"{"type":7}"#, None),
             ("npm warn", None),
             ("", None),
         ];
         for (line, expected) in table {
-            assert_eq!(detect(line), expected, "{line}");
+            assert_eq!(detect_source(line), expected, "{line}");
         }
     }
 
     #[test]
     fn sources_keep_their_names() {
-        for source in Source::ALL {
-            assert_eq!(Source::from_name(source.name()), Some(source));
+        for source in StreamSource::ALL {
+            assert_eq!(StreamSource::from_name(source.name()), Some(source));
         }
-        assert_eq!(Source::from_name("qwen-code"), Some(Source::ClaudeCode));
-        assert_eq!(Source::from_name("aider"), None);
+        assert_eq!(StreamSource::from_name("qwen-code"), Some(StreamSource::ClaudeCode));
+        assert_eq!(StreamSource::from_name("aider"), None);
     }
 }

@@ -3,31 +3,31 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Body, CallRef, Event, Id,
+    CallRef, EventPayload, RunEvent, SharedId,
     follow::{
-        Exit, Reader, State,
-        tale::{Tale, cut_short},
+        AgentExit, AgentState, AgentStreamReader,
+        emitter::{RunEmitter, unfinished_end},
     },
     wire,
 };
 
 /// Follows a log.
-pub(super) struct Events {
-    tale: Tale,
+pub(super) struct EventLogReader {
+    emitter: RunEmitter,
     /// Runs that have begun and not ended, with their open calls.
-    open: BTreeMap<Id, Open>,
+    open: BTreeMap<SharedId, OpenRunCalls>,
     /// The run that the last event belongs to.
-    last: Option<Id>,
+    last: Option<SharedId>,
 }
 
 /// The open calls of a run by their id, each with its turn and a number that tells the order.
 #[derive(Default)]
-struct Open {
-    calls: BTreeMap<Option<Id>, Vec<(Option<u32>, u64)>>,
+struct OpenRunCalls {
+    calls: BTreeMap<Option<SharedId>, Vec<(Option<u32>, u64)>>,
     count: u64,
 }
 
-impl Open {
+impl OpenRunCalls {
     fn add(&mut self, call: &CallRef) {
         let same = self.calls.entry(call.id.clone()).or_default();
         if !same.iter().any(|(turn, _)| is_same(*turn, call.turn)) {
@@ -48,7 +48,7 @@ impl Open {
 
     /// In the order in which they were made.
     fn list(&self) -> Vec<CallRef> {
-        let of_id = |(id, same): (&Option<Id>, &Vec<(Option<u32>, u64)>)| {
+        let of_id = |(id, same): (&Option<SharedId>, &Vec<(Option<u32>, u64)>)| {
             let call = |(turn, order): &(Option<u32>, u64)| {
                 (*order, CallRef { id: id.clone(), turn: *turn })
             };
@@ -60,90 +60,90 @@ impl Open {
     }
 }
 
-impl Events {
-    pub(super) fn new(run: Id) -> Events {
-        Events { tale: Tale::following(run), open: BTreeMap::new(), last: None }
+impl EventLogReader {
+    pub(super) fn new(run: SharedId) -> EventLogReader {
+        EventLogReader { emitter: RunEmitter::for_log(run), open: BTreeMap::new(), last: None }
     }
 
-    fn note(&mut self, event: &Event) {
+    fn track_event(&mut self, event: &RunEvent) {
         match &event.body {
-            Body::Started(_) => {
+            EventPayload::Started(_) => {
                 self.open.entry(event.run.clone()).or_default();
             }
-            Body::Ended(_) => {
+            EventPayload::Ended(_) => {
                 self.open.remove(&event.run);
             }
-            Body::Call(call) => {
+            EventPayload::ToolCall(call) => {
                 if let Some(calls) = self.open.get_mut(&event.run)
                     && call.input.is_some()
                 {
                     calls.add(&call.call);
                 }
             }
-            Body::Result(result) => self.close(&event.run, &result.call),
-            Body::Cancelled { call } => self.close(&event.run, call),
-            Body::ToolsAvailable(_)
-            | Body::Turn(_)
-            | Body::Text(_)
-            | Body::Thought(_)
-            | Body::Arguments { .. }
-            | Body::Progress { .. }
-            | Body::Asked(_)
-            | Body::Replied(_)
-            | Body::Tasks(_)
-            | Body::Usage(_)
-            | Body::Activity(_)
-            | Body::Problem(_)
-            | Body::Stop(_)
-            | Body::TimedOut { .. }
-            | Body::Unknown { .. } => {}
+            EventPayload::ToolResult(result) => self.close(&event.run, &result.call),
+            EventPayload::ToolCancelled { call } => self.close(&event.run, call),
+            EventPayload::ToolsAvailable(_)
+            | EventPayload::TurnStarted(_)
+            | EventPayload::Text(_)
+            | EventPayload::Thought(_)
+            | EventPayload::ToolArguments { .. }
+            | EventPayload::ToolProgress { .. }
+            | EventPayload::ApprovalRequested(_)
+            | EventPayload::ApprovalReplied(_)
+            | EventPayload::Tasks(_)
+            | EventPayload::Usage(_)
+            | EventPayload::Activity(_)
+            | EventPayload::Problem(_)
+            | EventPayload::Stop(_)
+            | EventPayload::TimedOut { .. }
+            | EventPayload::Unknown { .. } => {}
         }
         self.last = Some(event.run.clone());
     }
 
-    fn close(&mut self, run: &Id, call: &CallRef) {
+    fn close(&mut self, run: &SharedId, call: &CallRef) {
         if let Some(calls) = self.open.get_mut(run) {
             calls.close(call);
         }
     }
 }
 
-impl Reader for Events {
+impl AgentStreamReader for EventLogReader {
     fn line(&mut self, line: &str) {
         match wire::read(line) {
             Ok(event) => {
-                self.note(&event);
-                self.tale.pass(event);
+                self.track_event(&event);
+                self.emitter.emit_event(event);
             }
-            Err(wire::WireError::NotJson | wire::WireError::NotObject) => {
-                self.tale.unreadable(line);
+            Err(wire::EventParseError::NotJson | wire::EventParseError::NotObject) => {
+                self.emitter.emit_unreadable(line);
             }
-            Err(wire::WireError::NoRun) => self.tale.unknown("no-run", line),
-            Err(wire::WireError::NoType) => self.tale.unknown("no-type", line),
+            Err(wire::EventParseError::NoRun) => self.emitter.emit_unknown("no-run", line),
+            Err(wire::EventParseError::NoType) => self.emitter.emit_unknown("no-type", line),
         }
     }
 
     fn host_line(&mut self, _line: &str) {}
 
-    fn finish(&mut self, exit: Exit) {
+    fn finish(&mut self, exit: AgentExit) {
         for run in std::mem::take(&mut self.open).into_keys() {
-            self.tale.pass(Event::new(&run, Body::Ended(cut_short(exit))));
+            self.emitter.emit_event(RunEvent::new(&run, EventPayload::Ended(unfinished_end(exit))));
         }
     }
 
     fn settle(&mut self) {}
 
-    fn state(&self) -> State {
-        let Some(last) = &self.last else { return State::Idle };
+    fn state(&self) -> AgentState {
+        let Some(last) = &self.last else { return AgentState::Idle };
         match self.open.get(last) {
-            None => State::Complete,
-            Some(open) if open.calls.is_empty() => State::Streaming,
-            Some(open) => State::Waiting { calls: open.list() },
+            None => AgentState::Complete,
+            Some(open) if open.calls.is_empty() => AgentState::Streaming,
+            Some(open) => AgentState::Waiting { calls: open.list() },
         }
     }
 
-    fn tale(&mut self) -> &mut Tale {
-        &mut self.tale
+    fn emitter(&mut self) -> &mut RunEmitter {
+        &mut self.emitter
     }
 }
 

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use crate::{Id, Json};
+use crate::{RawJson, SharedId};
 
 /// The fields of a JSON object. A field that is `null` is not there.
-pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
+pub(super) struct LineFields<'a>(BTreeMap<String, &'a RawValue>);
 
-impl<'a> Fields<'a> {
+impl<'a> LineFields<'a> {
     /// The fields of an object; nothing if the text is something else.
-    pub(super) fn read(text: &'a str) -> Option<Fields<'a>> {
-        serde_json::from_str(text).ok().map(Fields)
+    pub(super) fn read(text: &'a str) -> Option<LineFields<'a>> {
+        serde_json::from_str(text).ok().map(LineFields)
     }
 
     pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
         self.0.get(name).copied().filter(|raw| raw.get() != "null")
     }
 
-    pub(super) fn json(&self, name: &str) -> Option<Json> {
-        self.raw(name).and_then(|raw| Json::parse(raw.get()))
+    pub(super) fn json(&self, name: &str) -> Option<RawJson> {
+        self.raw(name).and_then(|raw| RawJson::parse(raw.get()))
     }
 
     pub(super) fn text(&self, name: &str) -> Option<String> {
@@ -29,22 +29,22 @@ impl<'a> Fields<'a> {
     }
 
     /// A text that says something.
-    pub(super) fn words(&self, name: &str) -> Option<String> {
+    pub(super) fn non_empty_text(&self, name: &str) -> Option<String> {
         self.text(name).filter(|text| !text.is_empty())
     }
 
     /// A name: a text that is not empty, or a number.
-    pub(super) fn id(&self, name: &str) -> Option<Id> {
+    pub(super) fn id(&self, name: &str) -> Option<SharedId> {
         let raw = self.raw(name)?;
         match text_of(raw) {
             Some(text) if text.is_empty() => None,
             Some(text) => Some(text.into()),
-            None => whole(raw).map(|number| number.to_string().into()),
+            None => whole_number(raw).map(|number| number.to_string().into()),
         }
     }
 
-    pub(super) fn object(&self, name: &str) -> Option<Fields<'a>> {
-        self.raw(name).and_then(|raw| Fields::read(raw.get()))
+    pub(super) fn object(&self, name: &str) -> Option<LineFields<'a>> {
+        self.raw(name).and_then(|raw| LineFields::read(raw.get()))
     }
 
     /// The elements of a list; none if it is something else.
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn number(&self, name: &str) -> Option<u64> {
-        self.raw(name).and_then(whole)
+        self.raw(name).and_then(whole_number)
     }
 
     pub(super) fn signed(&self, name: &str) -> Option<i64> {
@@ -79,11 +79,13 @@ pub(super) fn text_of(raw: &RawValue) -> Option<String> {
     if !spelled.starts_with('"') {
         return None;
     }
-    serde_json::from_str(spelled).ok().or_else(|| serde_json::from_str(&mended(spelled)).ok())
+    serde_json::from_str(spelled)
+        .ok()
+        .or_else(|| serde_json::from_str(&replace_lone_surrogates(spelled)).ok())
 }
 
 /// A number without a fraction, however it is spelled.
-fn whole(raw: &RawValue) -> Option<u64> {
+fn whole_number(raw: &RawValue) -> Option<u64> {
     let spelled = raw.get();
     serde_json::from_str::<u64>(spelled).ok().or_else(|| {
         let number: f64 = serde_json::from_str(spelled).ok()?;
@@ -94,14 +96,14 @@ fn whole(raw: &RawValue) -> Option<u64> {
 
 /// A JSON string without lone surrogates: JavaScript prints halves of characters, and no text
 /// of ours can hold them.
-fn mended(spelled: &str) -> String {
+fn replace_lone_surrogates(spelled: &str) -> String {
     let mut mended = String::with_capacity(spelled.len());
     let mut rest = spelled;
     while let Some((before, from)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
         mended.push_str(before);
         let pair =
-            || from.get(6..).and_then(unit).is_some_and(|low| (0xDC00..0xE000).contains(&low));
-        let taken = match unit(from) {
+            || from.get(6..).and_then(code_unit).is_some_and(|low| (0xDC00..0xE000).contains(&low));
+        let taken = match code_unit(from) {
             Some(high) if (0xD800..0xDC00).contains(&high) && pair() => 12,
             Some(lone) if (0xD800..0xE000).contains(&lone) => {
                 mended.push_str("\\ufffd");
@@ -120,7 +122,7 @@ fn mended(spelled: &str) -> String {
 }
 
 /// The number of a `\u` escape at the beginning of a text.
-fn unit(text: &str) -> Option<u32> {
+fn code_unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()
 }
@@ -134,10 +136,10 @@ mod tests {
     fn values_are_read_as_what_they_are() {
         let line = r#"{"text":"a","empty":"","null":null,"number":3,"float":2e3,"minus":-4,
             "list":[1,2],"object":{"x":[]},"yes":true,"escaped\u0020key":"b"}"#;
-        let fields = Fields::read(line).unwrap();
+        let fields = LineFields::read(line).unwrap();
         assert_eq!(fields.text("text").as_deref(), Some("a"));
         assert_eq!(fields.text("empty").as_deref(), Some(""));
-        assert_eq!(fields.words("empty"), None);
+        assert_eq!(fields.non_empty_text("empty"), None);
         assert_eq!(fields.id("empty"), None);
         assert_eq!(fields.id("number").as_deref(), Some("3"));
         assert!(fields.raw("null").is_none());
@@ -162,7 +164,7 @@ mod tests {
         ];
         for (spelled, expected) in table {
             let line = format!(r#"{{"text":{spelled}}}"#);
-            let text = Fields::read(&line).unwrap().text("text");
+            let text = LineFields::read(&line).unwrap().text("text");
             assert_eq!(text.as_deref(), Some(expected), "{spelled}");
         }
     }

@@ -2,73 +2,80 @@
 //! messages. What the model says or calls after a result is its next message.
 
 use crate::{
-    Activity, Body, Call, Ended, How, Id, Json, Outcome, Problem, Status, Text, ToolResult, Turn,
-    Usage,
+    ActivityCard, EventPayload, Outcome, RawJson, RunEnd, RunProblem, RunUsage, SharedId,
+    TextUpdate, ToolCallUpdate, ToolOutcome, ToolResult, ToolStatus, TurnStart,
     follow::{
-        Exit, Reader, State,
-        fields::Fields,
-        tale::{Phase, Tale, cut_short},
+        AgentExit, AgentState, AgentStreamReader,
+        emitter::{EmitterPhase, RunEmitter, unfinished_end},
+        fields::LineFields,
         tasks, time,
     },
 };
 
 /// Follows Gemini CLI.
-pub(super) struct Gemini {
-    tale: Tale,
+pub(super) struct GeminiCliReader {
+    emitter: RunEmitter,
     /// A result came since the model spoke.
-    answered: bool,
+    has_new_results: bool,
 }
 
-impl Gemini {
-    pub(super) fn new(run: Id) -> Gemini {
-        Gemini { tale: Tale::new(run, "gemini-cli"), answered: false }
+impl GeminiCliReader {
+    pub(super) fn new(run: SharedId) -> GeminiCliReader {
+        GeminiCliReader { emitter: RunEmitter::new(run, "gemini-cli"), has_new_results: false }
     }
 
-    fn init(&mut self, fields: &Fields<'_>) {
-        if self.tale.phase() == Phase::Over {
-            self.tale.renew();
-            self.answered = false;
+    fn read_init(&mut self, fields: &LineFields<'_>) {
+        if self.emitter.phase() == EmitterPhase::Ended {
+            self.emitter.start_next_run();
+            self.has_new_results = false;
         }
-        self.tale.about.session = fields.id("session_id");
-        self.tale.about.model = fields.id("model");
-        self.tale.begin();
+        self.emitter.start.session = fields.id("session_id");
+        self.emitter.start.model = fields.id("model");
+        self.emitter.begin();
     }
 
     /// The model speaks: anew, if somebody answered it.
-    fn speaks(&mut self) {
-        self.tale.begin();
-        if self.tale.turn == 0 || self.answered {
-            self.answered = false;
-            self.tale.turn = self.tale.turn.saturating_add(1);
-            self.tale.tell(Body::Turn(Turn { turn: Some(self.tale.turn), message: None }));
+    fn ensure_turn(&mut self) {
+        self.emitter.begin();
+        if self.emitter.turn == 0 || self.has_new_results {
+            self.has_new_results = false;
+            self.emitter.turn = self.emitter.turn.saturating_add(1);
+            self.emitter.emit(EventPayload::TurnStarted(TurnStart {
+                turn: Some(self.emitter.turn),
+                message: None,
+            }));
         }
     }
 
-    fn message(&mut self, line: &str, fields: &Fields<'_>) {
+    fn read_message(&mut self, line: &str, fields: &LineFields<'_>) {
         let content = fields.text("content").unwrap_or_default();
         match fields.text("role").as_deref() {
             Some("assistant") => {
-                self.speaks();
+                self.ensure_turn();
                 let is_piece = fields.is_true("delta");
                 let (delta, full) =
                     if is_piece { (Some(content), None) } else { (None, Some(content)) };
-                self.tale.tell(Body::Text(Text { delta, full, ..Text::default() }));
+                self.emitter.emit(EventPayload::Text(TextUpdate {
+                    delta,
+                    full,
+                    ..TextUpdate::default()
+                }));
             }
             Some("user") => {
-                let content = Json::string(&content);
-                let prompt = Activity { kind: "prompt".into(), id: None, content };
-                self.tale.tell(Body::Activity(prompt));
+                let content = RawJson::string(&content);
+                let prompt = ActivityCard { kind: "prompt".into(), id: None, content };
+                self.emitter.emit(EventPayload::Activity(prompt));
             }
-            Some(_) | None => self.tale.unknown("message", line),
+            Some(_) | None => self.emitter.emit_unknown("message", line),
         }
     }
 
-    fn called(&mut self, fields: &Fields<'_>) {
-        self.speaks();
-        let (id, turn) = (fields.id("tool_id"), self.tale.turn);
-        let input = fields.json("parameters").or_else(|| Json::parse("{}"));
-        let home: Id = format!("turn-{turn}").into();
-        let calls = &mut self.tale.calls;
+    fn read_call(&mut self, fields: &LineFields<'_>) {
+        self.ensure_turn();
+        let (id, turn) = (fields.id("tool_id"), self.emitter.turn);
+        let input = fields.json("parameters").or_else(|| RawJson::parse("{}"));
+        let home: SharedId = format!("turn-{turn}").into();
+        let calls = &mut self.emitter.calls;
         let number = calls.announce(id.as_ref(), turn, &home, input.as_ref());
         let name = fields.id("tool_name");
         if let Some(known) = calls.get_mut(number) {
@@ -78,41 +85,49 @@ impl Gemini {
             return;
         }
         let list = name.as_deref().zip(input.as_ref());
-        let list = list.and_then(|(name, input)| tasks::written(name, input));
-        let (call, status) = (calls.reference(number), Some(Status::Running));
-        self.tale.tell(Body::Call(Call { call, name, input, status, ..Call::default() }));
+        let list = list.and_then(|(name, input)| tasks::read_written_list(name, input));
+        let (call, status) = (calls.reference(number), Some(ToolStatus::Running));
+        self.emitter.emit(EventPayload::ToolCall(ToolCallUpdate {
+            call,
+            name,
+            input,
+            status,
+            ..ToolCallUpdate::default()
+        }));
         if let Some(list) = list {
-            self.tale.tell(Body::Tasks(list));
+            self.emitter.emit(EventPayload::Tasks(list));
         }
     }
 
-    fn result(&mut self, fields: &Fields<'_>) {
-        self.tale.begin();
-        self.answered = true;
+    fn read_tool_result(&mut self, fields: &LineFields<'_>) {
+        self.emitter.begin();
+        self.has_new_results = true;
         let id = fields.id("tool_id");
-        let number = self.tale.calls.mention(id.as_ref(), self.tale.turn);
+        let number = self.emitter.calls.mention(id.as_ref(), self.emitter.turn);
         let error = fields.object("error");
         let kind = error.as_ref().and_then(|error| error.text("type"));
         let (how, odd) = match (fields.text("status").as_deref(), kind.as_deref()) {
-            (Some("error"), Some("policy_violation" | "execution_denied")) => (How::Denied, None),
-            (Some("error"), _) => (How::Error, None),
-            (Some("success") | None, _) => (How::Ok, None),
+            (Some("error"), Some("policy_violation" | "execution_denied")) => {
+                (ToolOutcome::Denied, None)
+            }
+            (Some("error"), _) => (ToolOutcome::Error, None),
+            (Some("success") | None, _) => (ToolOutcome::Ok, None),
             // It may have done its work.
-            (Some(word), _) => (How::Interrupted, Some(word.into())),
+            (Some(word), _) => (ToolOutcome::Interrupted, Some(word.into())),
         };
         let said = error.and_then(|error| error.json("message"));
         let content = fields.json("output").or(said);
-        let name = self.tale.calls.get(number).and_then(|known| known.name.clone());
-        let call = self.tale.calls.reference(number);
-        let result = ToolResult { call, name, how, reason: None, content };
-        self.tale.tell_odd(Body::Result(result), odd);
-        self.tale.calls.settle(number);
+        let name = self.emitter.calls.get(number).and_then(|known| known.name.clone());
+        let call = self.emitter.calls.reference(number);
+        let result = ToolResult { call, name, outcome: how, reason: None, content };
+        self.emitter.emit_with_unknown(EventPayload::ToolResult(result), odd);
+        self.emitter.calls.settle(number);
     }
 
-    fn ends(&mut self, fields: &Fields<'_>) {
+    fn end_run(&mut self, fields: &LineFields<'_>) {
         let usage = fields.object("stats").map(|stats| {
             let count = |name: &str| stats.number(name).unwrap_or(0);
-            Usage {
+            RunUsage {
                 input: count("input_tokens"),
                 output: count("output_tokens"),
                 cached: count("cached"),
@@ -120,62 +135,68 @@ impl Gemini {
             }
         });
         if let Some(usage) = usage {
-            self.tale.begin();
-            self.tale.tell(Body::Usage(usage));
+            self.emitter.begin();
+            self.emitter.emit(EventPayload::Usage(usage));
         }
         let (outcome, problem, odd) = match fields.text("status").as_deref() {
             Some("success") | None => (None, None, None),
             Some(status) => {
                 let odd = (status != "error").then(|| status.into());
-                (Some(Outcome::Failed), Some(problem(fields)), odd)
+                (Some(Outcome::Failed), Some(read_problem(fields)), odd)
             }
         };
-        self.tale.end(Ended { outcome, problem, usage, ..Ended::default() }, odd);
+        self.emitter.end(RunEnd { outcome, problem, usage, ..RunEnd::default() }, odd);
     }
 }
 
-impl Reader for Gemini {
+impl AgentStreamReader for GeminiCliReader {
     fn line(&mut self, line: &str) {
-        let Some(fields) = Fields::read(line) else { return self.tale.unreadable(line) };
-        self.tale.at = fields.text("timestamp").and_then(|text| time::milliseconds(&text));
+        let Some(fields) = LineFields::read(line) else {
+            return self.emitter.emit_unreadable(line);
+        };
+        self.emitter.at = fields.text("timestamp").and_then(|text| time::milliseconds(&text));
         let kind = fields.text("type").unwrap_or_default();
         match kind.as_str() {
-            "init" => self.init(&fields),
-            "message" => self.message(line, &fields),
-            "tool_use" => self.called(&fields),
-            "tool_result" => self.result(&fields),
+            "init" => self.read_init(&fields),
+            "message" => self.read_message(line, &fields),
+            "tool_use" => self.read_call(&fields),
+            "tool_result" => self.read_tool_result(&fields),
             "error" => {
                 let message = fields.text("message").unwrap_or_default();
                 let code = fields.id("severity");
-                self.tale.tell(Body::Problem(Problem { message, code, fatal: false }));
+                self.emitter.emit(EventPayload::Problem(RunProblem {
+                    message,
+                    code,
+                    fatal: false,
+                }));
             }
-            "result" => self.ends(&fields),
-            "" => self.tale.unknown("no-type", line),
-            _ => self.tale.unknown(kind, line),
+            "result" => self.end_run(&fields),
+            "" => self.emitter.emit_unknown("no-type", line),
+            _ => self.emitter.emit_unknown(kind, line),
         }
     }
 
     fn host_line(&mut self, _line: &str) {}
 
-    fn finish(&mut self, exit: Exit) {
-        self.tale.end(cut_short(exit), None);
+    fn finish(&mut self, exit: AgentExit) {
+        self.emitter.end(unfinished_end(exit), None);
     }
 
     fn settle(&mut self) {}
 
-    fn state(&self) -> State {
-        self.tale.state()
+    fn state(&self) -> AgentState {
+        self.emitter.state()
     }
 
-    fn tale(&mut self) -> &mut Tale {
-        &mut self.tale
+    fn emitter(&mut self) -> &mut RunEmitter {
+        &mut self.emitter
     }
 }
 
-fn problem(fields: &Fields<'_>) -> Problem {
+fn read_problem(fields: &LineFields<'_>) -> RunProblem {
     let error = fields.object("error");
-    let message = error.as_ref().and_then(|error| error.words("message"));
-    Problem {
+    let message = error.as_ref().and_then(|error| error.non_empty_text("message"));
+    RunProblem {
         message: message.unwrap_or_else(|| "the agent says that the run failed".into()),
         code: error.and_then(|error| error.id("type")),
         fatal: true,

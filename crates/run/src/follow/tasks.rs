@@ -1,40 +1,40 @@
 //! Lists of tasks, which agents keep by calling a tool.
 
-use crate::{Id, Json, Task, TaskStatus, follow::fields::Fields};
+use crate::{RawJson, SharedId, TaskItem, TaskStatus, follow::fields::LineFields};
 
 /// The whole list, if the tool is one that writes it whole.
-pub(crate) fn written(tool: &str, input: &Json) -> Option<Vec<Task>> {
+pub(crate) fn read_written_list(tool: &str, input: &RawJson) -> Option<Vec<TaskItem>> {
     match tool {
         "TodoWrite" | "todo_write" | "write_todos" => {}
         _ => return None,
     }
-    let input = Fields::read(input.raw())?;
+    let input = LineFields::read(input.raw())?;
     let list = ["todos", "tasks", "items"].into_iter().find(|name| input.is_list(name))?;
-    let tasks = input.list(list).into_iter().filter_map(|raw| Fields::read(raw.get()));
-    Some(tasks.map(|task| read(&task)).collect())
+    let tasks = input.list(list).into_iter().filter_map(|raw| LineFields::read(raw.get()));
+    Some(tasks.map(|task| read_task(&task)).collect())
 }
 
 /// A list that is changed one task at a time, by `TaskCreate` and `TaskUpdate`.
 #[derive(Default)]
 pub(super) struct TaskList {
-    tasks: Vec<Task>,
+    tasks: Vec<TaskItem>,
 }
 
 impl TaskList {
     /// The list as it is after a call that did its work; nothing if the call is not about it.
     /// `outcome` is what the tool said about what it did.
-    pub(super) fn changed(
+    pub(super) fn apply_call(
         &mut self,
         tool: &str,
-        input: &Json,
-        outcome: Option<&Fields<'_>>,
-    ) -> Option<Vec<Task>> {
-        let input = Fields::read(input.raw())?;
+        input: &RawJson,
+        outcome: Option<&LineFields<'_>>,
+    ) -> Option<Vec<TaskItem>> {
+        let input = LineFields::read(input.raw())?;
         match tool {
             "TaskCreate" => {
                 let made = outcome.and_then(|outcome| outcome.object("task"));
                 let id = made.and_then(|task| task.id("id"));
-                self.tasks.push(Task { id, ..read(&input) });
+                self.tasks.push(TaskItem { id, ..read_task(&input) });
             }
             "TaskUpdate" => self.update(&input)?,
             _ => return None,
@@ -42,7 +42,7 @@ impl TaskList {
         Some(self.tasks.clone())
     }
 
-    fn update(&mut self, input: &Fields<'_>) -> Option<()> {
+    fn update(&mut self, input: &LineFields<'_>) -> Option<()> {
         let id = input.id("taskId").or_else(|| input.id("id"))?;
         let place = self.tasks.iter().position(|task| task.id.as_ref() == Some(&id));
         if input.text("status").as_deref() == Some("deleted") {
@@ -52,7 +52,7 @@ impl TaskList {
         let place = place.unwrap_or_else(|| {
             // Made before the stream began.
             let content = format!("#{id}");
-            self.tasks.push(Task { id: Some(id), content, ..nothing() });
+            self.tasks.push(TaskItem { id: Some(id), content, ..empty_task() });
             self.tasks.len() - 1
         });
         let task = self.tasks.get_mut(place)?;
@@ -62,22 +62,24 @@ impl TaskList {
         if let Some(word) = input.text("status") {
             task.status = status(&word);
         }
-        if let Some(active) = input.words("activeForm") {
+        if let Some(active) = input.non_empty_text("activeForm") {
             task.active = Some(active);
         }
         Some(())
     }
 }
 
-fn read(task: &Fields<'_>) -> Task {
-    let id: Option<Id> = task.id("id");
+fn read_task(task: &LineFields<'_>) -> TaskItem {
+    let id: Option<SharedId> = task.id("id");
     let status = task.text("status").map_or(TaskStatus::Pending, |word| status(&word));
-    let active = task.words("activeForm");
-    Task { id, content: content(task).unwrap_or_default(), status, active }
+    let active = task.non_empty_text("activeForm");
+    TaskItem { id, content: content(task).unwrap_or_default(), status, active }
 }
 
-fn content(task: &Fields<'_>) -> Option<String> {
-    ["content", "subject", "description", "text"].into_iter().find_map(|name| task.words(name))
+fn content(task: &LineFields<'_>) -> Option<String> {
+    ["content", "subject", "description", "text"]
+        .into_iter()
+        .find_map(|name| task.non_empty_text(name))
 }
 
 fn status(word: &str) -> TaskStatus {
@@ -90,8 +92,8 @@ fn status(word: &str) -> TaskStatus {
     }
 }
 
-fn nothing() -> Task {
-    Task { id: None, content: String::new(), status: TaskStatus::Pending, active: None }
+fn empty_task() -> TaskItem {
+    TaskItem { id: None, content: String::new(), status: TaskStatus::Pending, active: None }
 }
 
 #[cfg(test)]
@@ -99,9 +101,9 @@ fn nothing() -> Task {
 mod tests {
     use super::*;
 
-    fn line(tasks: &[Task]) -> String {
+    fn line(tasks: &[TaskItem]) -> String {
         let told = tasks.iter().map(|task| {
-            let Task { id, content, status, active } = task;
+            let TaskItem { id, content, status, active } = task;
             let (id, active) = (id.as_deref().unwrap_or("-"), active.as_deref().unwrap_or("-"));
             format!("{id} {content} {status:?} {active}")
         });
@@ -132,7 +134,7 @@ mod tests {
             ("Bash", r#"{"todos":[]}"#, None),
         ];
         for (tool, input, expected) in table {
-            let tasks = written(tool, &Json::parse(input).unwrap());
+            let tasks = read_written_list(tool, &RawJson::parse(input).unwrap());
             assert_eq!(tasks.as_deref().map(line).as_deref(), expected, "{tool} {input}");
         }
     }
@@ -171,8 +173,8 @@ mod tests {
             ("TaskList", "{}", "{}", None),
         ];
         for (tool, input, outcome, expected) in table {
-            let outcome = Fields::read(outcome);
-            let tasks = list.changed(tool, &Json::parse(input).unwrap(), outcome.as_ref());
+            let outcome = LineFields::read(outcome);
+            let tasks = list.apply_call(tool, &RawJson::parse(input).unwrap(), outcome.as_ref());
             assert_eq!(tasks.as_deref().map(line).as_deref(), expected, "{tool} {input}");
         }
     }

@@ -1,28 +1,28 @@
 //! Which question an answer is for.
 
-use super::{Phase, Session, asks::Asked};
-use crate::{Body, CallRef, Event, Id, Json, Reply, Verdict};
+use super::{RunPhase, SessionMachine, approvals::ApprovalState};
+use crate::{ApprovalReply, ApprovalVerdict, CallRef, EventPayload, RawJson, RunEvent, SharedId};
 
 /// What somebody answers, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct UserAnswer {
     /// The run that asked.
-    pub run: Option<Id>,
+    pub run: Option<SharedId>,
     /// The call that asked, and its turn where ids are used again.
     pub call: CallRef,
     /// The request's own id, if the call asked several things.
-    pub id: Option<Id>,
+    pub id: Option<SharedId>,
     /// What was decided.
-    pub verdict: Verdict,
+    pub verdict: ApprovalVerdict,
     /// What the person said.
-    pub answer: Option<Json>,
+    pub answer: Option<RawJson>,
 }
 
 /// Where an answer goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Routed {
+pub enum AnswerRoute {
     /// To this event: give it to the machine.
-    Deliver(Event),
+    Deliver(RunEvent),
     /// Nowhere: the same was answered before.
     Repeated,
 }
@@ -64,27 +64,28 @@ impl AnswerError {
     }
 }
 
-impl Session {
+impl SessionMachine {
     /// Finds the question. The same answer again is no error.
-    pub fn route(&self, answer: &Answer) -> Result<Routed, AnswerError> {
+    pub fn route(&self, answer: &UserAnswer) -> Result<AnswerRoute, AnswerError> {
         let run = answer.run.as_ref().filter(|run| !run.is_empty());
         let run = self.run(run.ok_or(AnswerError::RunRequired)?);
         let run = run.ok_or(AnswerError::RunMismatch)?;
         let call = answer.call.id.as_ref().filter(|call| !call.is_empty());
         let call = call.ok_or(AnswerError::CallRequired)?;
-        let places = run.table.known(call, answer.call.turn);
+        let places = run.table.candidates(call, answer.call.turn);
         let tools = places.iter().filter_map(|place| run.table.tools.get(*place));
-        let fits = |asked: &&Asked| answer.id.as_ref().is_none_or(|id| asked.is_called(id));
-        let asks: Vec<(u32, &Asked)> = tools
-            .flat_map(|tool| tool.asks.iter().filter(fits).map(|asked| (tool.turn(), asked)))
+        let fits = |asked: &&ApprovalState| answer.id.as_ref().is_none_or(|id| asked.has_id(id));
+        let asks: Vec<(u32, &ApprovalState)> = tools
+            .flat_map(|tool| tool.approvals.iter().filter(fits).map(|asked| (tool.turn(), asked)))
             .collect();
-        let open: Vec<&(u32, &Asked)> = asks.iter().filter(|(_, asked)| asked.is_open()).collect();
-        let over = !matches!(run.phase, Phase::Running);
+        let open: Vec<&(u32, &ApprovalState)> =
+            asks.iter().filter(|(_, asked)| asked.is_open()).collect();
+        let over = !matches!(run.phase, RunPhase::Running);
         match open.as_slice() {
             _ if places.is_empty() => Err(AnswerError::TargetNotFound),
             [] => Err(match asks.last() {
-                Some((_, asked)) if answer.repeats(asked) => return Ok(Routed::Repeated),
-                Some((_, asked)) if asked.verdict != Some(Verdict::Cancelled) => {
+                Some((_, asked)) if answer.repeats(asked) => return Ok(AnswerRoute::Repeated),
+                Some((_, asked)) if asked.verdict != Some(ApprovalVerdict::Cancelled) => {
                     AnswerError::AlreadyResolved
                 }
                 Some(_) | None if over => AnswerError::RunEnded,
@@ -92,22 +93,25 @@ impl Session {
             }),
             [_] if over => Err(AnswerError::RunEnded),
             [(turn, asked)] => {
-                let reply = Reply {
+                let reply = ApprovalReply {
                     call: CallRef { id: Some(call.clone()), turn: Some(*turn) },
                     id: Some(asked.id.clone()),
                     verdict: answer.verdict,
                     answer: answer.answer.clone(),
                 };
-                Ok(Routed::Deliver(Event::new(&run.id, Body::Replied(reply))))
+                Ok(AnswerRoute::Deliver(RunEvent::new(
+                    &run.id,
+                    EventPayload::ApprovalReplied(reply),
+                )))
             }
             [_, _, ..] => Err(AnswerError::Ambiguous),
         }
     }
 }
 
-impl Answer {
-    fn repeats(&self, asked: &Asked) -> bool {
-        let value = |answer: &Option<Json>| answer.as_ref().map(Json::value);
+impl UserAnswer {
+    fn repeats(&self, asked: &ApprovalState) -> bool {
+        let value = |answer: &Option<RawJson>| answer.as_ref().map(RawJson::value);
         asked.verdict == Some(self.verdict) && value(&asked.answer) == value(&self.answer)
     }
 }

@@ -2,13 +2,13 @@
 
 /// Milliseconds that went by, beside the caller's clock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Clock {
+pub(super) struct MachineClock {
     elapsed: u64,
     now: u64,
     begun: bool,
 }
 
-impl Clock {
+impl MachineClock {
     pub(super) fn advance(&mut self, now: u64) {
         if self.begun {
             self.elapsed = self.elapsed.saturating_add(now.saturating_sub(self.now));
@@ -27,7 +27,7 @@ impl Clock {
     }
 
     /// A moment, on the caller's clock.
-    pub(super) fn tell(&self, moment: u64) -> u64 {
+    pub(super) fn to_caller_time(&self, moment: u64) -> u64 {
         self.now.saturating_add(moment.saturating_sub(self.elapsed))
     }
 }
@@ -38,12 +38,12 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumps_back_stands_still() {
-        let mut clock = Clock::default();
+        let mut clock = MachineClock::default();
         clock.advance(1_000_000);
         let moment = clock.later(2_000);
         clock.advance(5);
         assert!(!clock.has_passed(moment));
-        assert_eq!(clock.tell(moment), 2_005);
+        assert_eq!(clock.to_caller_time(moment), 2_005);
         clock.advance(1_005);
         clock.advance(3);
         clock.advance(1_003);
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_end_of_time_is_no_accident() {
-        let mut clock = Clock::default();
+        let mut clock = MachineClock::default();
         clock.advance(0);
         clock.advance(u64::MAX);
         assert_eq!(clock.later(10), u64::MAX);

@@ -1,60 +1,60 @@
 //! One run: what its events change.
 
 use super::{
-    TextItem, TextKind, Tool, World,
-    change::News,
-    order::{LAST, Order, Turnout},
-    table::Table,
-    texts::Texts,
+    RunContext, TextItem, TextKind, ToolCallState,
+    call_table::CallTable,
+    change::EventImpact,
+    order::{EventOrder, EventPosition, LAST_PLACE},
+    texts::RunTexts,
 };
 use crate::{
-    Body, Change, Effect, Ended, Event, How, Id, Outcome, Problem, Started, Summary,
-    ToolsAvailable, Usage, Warning,
+    EventPayload, Outcome, RunEffect, RunEnd, RunEvent, RunProblem, RunStart, RunSummary, RunUsage,
+    RunWarning, SharedId, ToolOutcome, ToolsAvailable, UiChange,
 };
 
 /// A run that has begun.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Run {
-    pub(super) id: Id,
+    pub(super) id: SharedId,
     pub(super) epoch: u64,
-    pub(super) started: Started,
+    pub(super) started: RunStart,
     pub(super) started_at: Option<u64>,
-    pub(super) phase: Phase,
+    pub(super) phase: RunPhase,
     /// Whether we give out the places, or read a log.
-    pub(super) origin: Origin,
-    order: Order,
+    pub(super) origin: EventOrigin,
+    order: EventOrder,
     /// Calls at work that a stop waits for.
     pub(super) unfinished: Vec<usize>,
     /// When a newer run began: how long this one has to come to its own end.
     superseded: Option<u64>,
     pub(super) turn: u32,
-    pub(super) message: Option<Id>,
+    pub(super) message: Option<SharedId>,
     pub(super) step: Option<u32>,
-    pub(super) table: Table,
-    pub(super) texts: Texts,
+    pub(super) table: CallTable,
+    pub(super) texts: RunTexts,
     pub(super) available: Option<ToolsAvailable>,
-    pub(super) usage: Usage,
-    pub(super) counts: Counts,
+    pub(super) usage: RunUsage,
+    pub(super) counts: EventCounts,
 }
 
 /// How far a run is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Phase {
+pub enum RunPhase {
     /// At work.
     Running,
     /// Its outcome is decided, and tools may still finish.
     Stopping {
         /// What was decided.
-        ended: Ended,
+        ended: RunEnd,
         /// When it is over at the latest, on the machine's own clock.
         deadline: u64,
     },
     /// Over.
     Ended {
         /// How.
-        ended: Ended,
+        ended: RunEnd,
         /// In numbers.
-        summary: Summary,
+        summary: RunSummary,
         /// When, as its source says.
         at: Option<u64>,
     },
@@ -62,7 +62,7 @@ pub enum Phase {
 
 /// What became of a run's events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Counts {
+pub struct EventCounts {
     /// They changed something, or have their place in the log.
     pub accepted: u64,
     /// They said what was known.
@@ -75,7 +75,7 @@ pub struct Counts {
 
 /// What a user interface blinks for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Flags {
+pub struct ActivityFlags {
     /// The run is at work.
     pub generating: bool,
     /// The model thinks.
@@ -86,7 +86,7 @@ pub struct Flags {
 
 /// Where an event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Origin {
+pub(super) enum EventOrigin {
     /// From whoever runs the agent: it has no place yet.
     Source,
     /// Out of a log.
@@ -95,7 +95,7 @@ pub(super) enum Origin {
 
 impl Run {
     /// Its id.
-    pub fn id(&self) -> &Id {
+    pub fn id(&self) -> &SharedId {
         &self.id
     }
 
@@ -105,20 +105,20 @@ impl Run {
     }
 
     /// How far it is.
-    pub fn phase(&self) -> &Phase {
+    pub fn phase(&self) -> &RunPhase {
         &self.phase
     }
 
     /// How it ended; `None` before.
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.phase {
-            Phase::Running | Phase::Stopping { .. } => None,
-            Phase::Ended { ended, .. } => ended.outcome,
+            RunPhase::Running | RunPhase::Stopping { .. } => None,
+            RunPhase::Ended { ended, .. } => ended.outcome,
         }
     }
 
     /// Its calls, in the order in which they were first heard of.
-    pub fn tools(&self) -> &[Tool] {
+    pub fn tools(&self) -> &[ToolCallState] {
         &self.table.tools
     }
 
@@ -128,9 +128,9 @@ impl Run {
     }
 
     /// Its calls in numbers.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> RunSummary {
         let available = self.available.as_ref().map(|available| available.tools.len());
-        let mut summary = Summary { available, ..Summary::default() };
+        let mut summary = RunSummary { available, ..RunSummary::default() };
         // An answer whose call never came is no call.
         for tool in self.table.tools.iter().filter(|tool| tool.was_called()) {
             summary.add(tool.status());
@@ -139,22 +139,22 @@ impl Run {
     }
 
     /// What became of its events.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> EventCounts {
         self.counts
     }
 
     /// What it cost so far.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> RunUsage {
         self.usage
     }
 
     /// What blinks. Nothing does behind the end.
-    pub fn flags(&self) -> Flags {
+    pub fn flags(&self) -> ActivityFlags {
         if self.is_over() {
-            return Flags::default();
+            return ActivityFlags::default();
         }
-        let live = self.texts.live();
-        Flags {
+        let live = self.texts.open_kind();
+        ActivityFlags {
             generating: true,
             thinking: live == Some(TextKind::Thought),
             streaming: live == Some(TextKind::Text),
@@ -163,74 +163,74 @@ impl Run {
 
     /// Whether it has ended.
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Ended { .. })
+        matches!(self.phase, RunPhase::Ended { .. })
     }
 
-    pub(super) fn new(id: Id, epoch: u64, started: Started, started_at: Option<u64>) -> Run {
+    pub(super) fn new(id: SharedId, epoch: u64, started: RunStart, started_at: Option<u64>) -> Run {
         Run {
             id,
             epoch,
             started,
             started_at,
-            phase: Phase::Running,
-            origin: Origin::Source,
-            order: Order::behind(0),
+            phase: RunPhase::Running,
+            origin: EventOrigin::Source,
+            order: EventOrder::after_start(0),
             unfinished: Vec::new(),
             superseded: None,
             turn: 0,
             message: None,
             step: None,
-            table: Table::default(),
-            texts: Texts::default(),
+            table: CallTable::default(),
+            texts: RunTexts::default(),
             available: None,
-            usage: Usage::default(),
-            counts: Counts::default(),
+            usage: RunUsage::default(),
+            counts: EventCounts::default(),
         }
     }
 
     /// The first event.
-    pub(super) fn begin(&mut self, mut event: Event, world: &mut World<'_>) {
+    pub(super) fn begin(&mut self, mut event: RunEvent, world: &mut RunContext<'_>) {
         let place = match event.seq {
             Some(seq) => {
-                self.origin = Origin::Log;
-                seq.min(LAST)
+                self.origin = EventOrigin::Log;
+                seq.min(LAST_PLACE)
             }
             None => 1,
         };
-        self.order = Order::behind(place);
+        self.order = EventOrder::after_start(place);
         event.seq = Some(place);
         event.epoch = Some(self.epoch);
         self.counts.accepted += 1;
-        self.warn_odd(&event, world);
-        let change = Change::RunStarted {
+        self.warn_unknown(&event, world);
+        let change = UiChange::RunStarted {
             epoch: self.epoch,
             at: self.started_at,
             started: self.started.clone(),
         };
-        world.effects.push(Effect::Emit(event));
-        self.tell(change, world);
+        world.effects.push(RunEffect::Emit(event));
+        self.show_change(change, world);
     }
 
-    pub(super) fn take(&mut self, event: Event, world: &mut World<'_>) {
+    pub(super) fn take_event(&mut self, event: RunEvent, world: &mut RunContext<'_>) {
         let Some(seq) = event.seq else {
             // Whoever writes now has taken the log over: what is missing will not come.
-            while self.order.early() > 0 {
-                self.skip(world);
+            while self.order.early_count() > 0 {
+                self.skip_missing(world);
             }
-            self.accept(event, Origin::Source, world);
+            self.accept(event, EventOrigin::Source, world);
             return;
         };
-        match self.order.turnout(seq) {
-            Turnout::Again => self.counts.repeated += 1,
-            Turnout::Next => {
-                self.accept(event, Origin::Log, world);
-                self.follow(world);
+        match self.order.claim_position(seq) {
+            EventPosition::Repeated => self.counts.repeated += 1,
+            EventPosition::Next => {
+                self.accept(event, EventOrigin::Log, world);
+                self.apply_early(world);
             }
-            Turnout::Early if self.is_over() => self.counts.late += 1,
-            Turnout::Early => {
-                self.order.keep(seq, event);
-                if self.order.early() > world.settings.limits.waiting {
-                    self.skip(world);
+            EventPosition::Early if self.is_over() => self.counts.late += 1,
+            EventPosition::Early => {
+                self.order.hold(seq, event);
+                if self.order.early_count() > world.settings.limits.waiting {
+                    self.skip_missing(world);
                 } else {
                     let deadline = world.clock.later(world.settings.wait);
                     self.order.deadline.get_or_insert(deadline);
@@ -242,28 +242,28 @@ impl Run {
     /// The next moment at which time alone changes something.
     pub(super) fn deadline(&self) -> Option<u64> {
         let over = match &self.phase {
-            Phase::Running => self.superseded,
-            Phase::Stopping { deadline, .. } => Some(*deadline),
-            Phase::Ended { .. } => return None,
+            RunPhase::Running => self.superseded,
+            RunPhase::Stopping { deadline, .. } => Some(*deadline),
+            RunPhase::Ended { .. } => return None,
         };
         [self.order.deadline, over].into_iter().flatten().min()
     }
 
     /// Such a moment has come.
-    pub(super) fn wake(&mut self, world: &mut World<'_>) {
+    pub(super) fn expire(&mut self, world: &mut RunContext<'_>) {
         let due = |moment: Option<u64>| moment.is_some_and(|at| world.clock.has_passed(at));
         let (gap, superseded) = (due(self.order.deadline), due(self.superseded));
         if gap {
-            self.skip(world);
+            self.skip_missing(world);
         }
         let over = match &self.phase {
-            Phase::Stopping { ended, deadline } if world.clock.has_passed(*deadline) => {
+            RunPhase::Stopping { ended, deadline } if world.clock.has_passed(*deadline) => {
                 Some(ended.clone())
             }
-            Phase::Running if superseded => {
-                Some(Ended { outcome: Some(Outcome::Replaced), ..Ended::default() })
+            RunPhase::Running if superseded => {
+                Some(RunEnd { outcome: Some(Outcome::Replaced), ..RunEnd::default() })
             }
-            Phase::Running | Phase::Stopping { .. } | Phase::Ended { .. } => None,
+            RunPhase::Running | RunPhase::Stopping { .. } | RunPhase::Ended { .. } => None,
         };
         if let Some(ended) = over {
             self.end(ended, None, None, self.origin, world);
@@ -271,8 +271,8 @@ impl Run {
     }
 
     /// There is no room for runs that nobody ends.
-    pub(super) fn replace(&mut self, world: &mut World<'_>) {
-        let ended = Ended { outcome: Some(Outcome::Replaced), ..Ended::default() };
+    pub(super) fn replace(&mut self, world: &mut RunContext<'_>) {
+        let ended = RunEnd { outcome: Some(Outcome::Replaced), ..RunEnd::default() };
         if !self.is_over() {
             self.end(ended, None, None, self.origin, world);
         }
@@ -285,62 +285,62 @@ impl Run {
         }
     }
 
-    fn skip(&mut self, world: &mut World<'_>) {
-        if let Some((from, to)) = self.order.skip() {
+    fn skip_missing(&mut self, world: &mut RunContext<'_>) {
+        if let Some((from, to)) = self.order.skip_missing() {
             self.counts.missing += to - from + 1;
             let run = self.id.clone();
-            world.effects.push(Effect::Warn(Warning::Missing { run, from, to }));
+            world.effects.push(RunEffect::Warn(RunWarning::Missing { run, from, to }));
         }
         self.order.deadline = None;
-        self.follow(world);
+        self.apply_early(world);
     }
 
-    fn follow(&mut self, world: &mut World<'_>) {
-        while let Some(event) = self.order.follow() {
-            self.accept(event, Origin::Log, world);
+    fn apply_early(&mut self, world: &mut RunContext<'_>) {
+        while let Some(event) = self.order.take_next() {
+            self.accept(event, EventOrigin::Log, world);
         }
-        self.order.deadline = match (self.order.early(), self.order.deadline) {
+        self.order.deadline = match (self.order.early_count(), self.order.deadline) {
             (0, _) => None,
             (_, Some(deadline)) => Some(deadline),
             (_, None) => Some(world.clock.later(world.settings.wait)),
         };
     }
 
-    fn accept(&mut self, mut event: Event, origin: Origin, world: &mut World<'_>) {
+    fn accept(&mut self, mut event: RunEvent, origin: EventOrigin, world: &mut RunContext<'_>) {
         let refused = match &self.phase {
-            Phase::Running => false,
-            Phase::Stopping { .. } => {
-                origin == Origin::Source && !counts_while_stopping(&event.body)
+            RunPhase::Running => false,
+            RunPhase::Stopping { .. } => {
+                origin == EventOrigin::Source && !counts_while_stopping(&event.body)
             }
-            Phase::Ended { .. } => true,
+            RunPhase::Ended { .. } => true,
         };
         if refused {
             self.counts.late += 1;
             return;
         }
-        self.warn_odd(&event, world);
-        if let Body::Ended(ended) = &event.body {
+        self.warn_unknown(&event, world);
+        if let EventPayload::Ended(ended) = &event.body {
             let ended = ended.clone();
             self.end(ended, Some(event), None, origin, world);
             return;
         }
         let before = world.effects.len();
         let seq = event.seq.unwrap_or(self.order.next());
-        let news = self.change(&event, seq, world);
-        if news == News::None && origin == Origin::Source {
+        let news = self.apply_event(&event, seq, world);
+        if news == EventImpact::Unchanged && origin == EventOrigin::Source {
             self.counts.repeated += 1;
             return;
         }
         let at = event.at;
-        let decided = decision(&event.body);
-        if news == News::HandedOver && origin == Origin::Source {
+        let decided = end_decision(&event.body);
+        if news == EventImpact::HandedOver && origin == EventOrigin::Source {
             hand_over(&mut event.body);
         }
         self.emit(before, event, origin, world);
         match news {
-            News::None | News::Some | News::HandedOver => {}
-            News::Closed(place) => self.close_children(place, at, origin, world),
-            News::Doomed(place) => self.close_branch(place, at, origin, world),
+            EventImpact::Unchanged | EventImpact::Changed | EventImpact::HandedOver => {}
+            EventImpact::CallClosed(place) => self.close_children(place, at, origin, world),
+            EventImpact::ParentClosed(place) => self.close_branch(place, at, origin, world),
         }
         if let Some((ended, grace)) = decided {
             self.decide((ended, grace), at, origin, world);
@@ -348,10 +348,10 @@ impl Run {
         self.end_if_settled(at, world);
     }
 
-    fn warn_odd(&self, event: &Event, world: &mut World<'_>) {
-        if let Some(word) = &event.odd {
+    fn warn_unknown(&self, event: &RunEvent, world: &mut RunContext<'_>) {
+        if let Some(word) = &event.unknown_word {
             let (run, word) = (self.id.clone(), word.to_string());
-            world.effects.push(Effect::Warn(Warning::UnknownWord { run, word }));
+            world.effects.push(RunEffect::Warn(RunWarning::UnknownWord { run, word }));
         }
     }
 
@@ -359,20 +359,20 @@ impl Run {
     pub(super) fn emit(
         &mut self,
         before: usize,
-        mut event: Event,
-        origin: Origin,
-        world: &mut World<'_>,
+        mut event: RunEvent,
+        origin: EventOrigin,
+        world: &mut RunContext<'_>,
     ) {
-        if origin == Origin::Source {
-            event.seq = Some(self.order.place());
+        if origin == EventOrigin::Source {
+            event.seq = Some(self.order.take_place());
         }
         event.epoch = Some(self.epoch);
         self.counts.accepted += 1;
-        world.effects.insert(before, Effect::Emit(event));
+        world.effects.insert(before, RunEffect::Emit(event));
     }
 
-    pub(super) fn tell(&self, change: Change, world: &mut World<'_>) {
-        world.effects.push(Effect::Show { run: self.id.clone(), change });
+    pub(super) fn show_change(&self, change: UiChange, world: &mut RunContext<'_>) {
+        world.effects.push(RunEffect::Show { run: self.id.clone(), change });
     }
 
     pub(super) fn next_place(&self) -> u64 {
@@ -386,50 +386,52 @@ impl Run {
 
 /// The log says that a question was handed over, so that whoever reads it need not know which tools
 /// ask a person, and keeps what the host made of the person's answer to itself.
-fn hand_over(body: &mut Body) {
-    if let Body::Result(result) = body {
-        result.how = How::HandedOver;
+fn hand_over(body: &mut EventPayload) {
+    if let EventPayload::ToolResult(result) = body {
+        result.outcome = ToolOutcome::HandedOver;
         result.content = None;
     }
 }
 
 /// Whether an event decides how the run ends, and how long tools may take to finish.
-fn decision(body: &Body) -> Option<(Ended, u64)> {
+fn end_decision(body: &EventPayload) -> Option<(RunEnd, u64)> {
     let (outcome, problem, grace) = match body {
-        Body::Problem(problem) if problem.fatal => (Outcome::Failed, Some(problem.clone()), 0),
-        Body::Stop(stop) => (Outcome::Stopped, None, stop.grace),
-        Body::TimedOut { call: None } => {
+        EventPayload::Problem(problem) if problem.fatal => {
+            (Outcome::Failed, Some(problem.clone()), 0)
+        }
+        EventPayload::Stop(stop) => (Outcome::Stopped, None, stop.grace),
+        EventPayload::TimedOut { call: None } => {
             let message = "nothing came for too long".to_owned();
-            let code = Some(Id::from("timed_out"));
-            (Outcome::Failed, Some(Problem { message, code, fatal: true }), 0)
+            let code = Some(SharedId::from("timed_out"));
+            (Outcome::Failed, Some(RunProblem { message, code, fatal: true }), 0)
         }
         _ => return None,
     };
-    Some((Ended { outcome: Some(outcome), problem, ..Ended::default() }, grace))
+    Some((RunEnd { outcome: Some(outcome), problem, ..RunEnd::default() }, grace))
 }
 
 /// While a run stops, tools may finish and nothing may begin.
-fn counts_while_stopping(body: &Body) -> bool {
+fn counts_while_stopping(body: &EventPayload) -> bool {
     match body {
-        Body::Result(_)
-        | Body::Progress { .. }
-        | Body::Cancelled { .. }
-        | Body::Replied(_)
-        | Body::TimedOut { .. }
-        | Body::Usage(_)
-        | Body::Activity(_)
-        | Body::Problem(_)
-        | Body::Stop(_)
-        | Body::Ended(_) => true,
-        Body::Started(_)
-        | Body::ToolsAvailable(_)
-        | Body::Turn(_)
-        | Body::Text(_)
-        | Body::Thought(_)
-        | Body::Call(_)
-        | Body::Arguments { .. }
-        | Body::Asked(_)
-        | Body::Tasks(_)
-        | Body::Unknown { .. } => false,
+        EventPayload::ToolResult(_)
+        | EventPayload::ToolProgress { .. }
+        | EventPayload::ToolCancelled { .. }
+        | EventPayload::ApprovalReplied(_)
+        | EventPayload::TimedOut { .. }
+        | EventPayload::Usage(_)
+        | EventPayload::Activity(_)
+        | EventPayload::Problem(_)
+        | EventPayload::Stop(_)
+        | EventPayload::Ended(_) => true,
+        EventPayload::Started(_)
+        | EventPayload::ToolsAvailable(_)
+        | EventPayload::TurnStarted(_)
+        | EventPayload::Text(_)
+        | EventPayload::Thought(_)
+        | EventPayload::ToolCall(_)
+        | EventPayload::ToolArguments { .. }
+        | EventPayload::ApprovalRequested(_)
+        | EventPayload::Tasks(_)
+        | EventPayload::Unknown { .. } => false,
     }
 }

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Phase, Run, Session, TextItem, TextKind, Tool};
-use crate::{AskKind, Json, Problem, Status, Summary, Task, Usage};
+use super::{ApprovalState, Run, RunPhase, SessionMachine, TextItem, TextKind, ToolCallState};
+use crate::{ApprovalKind, RawJson, RunProblem, RunSummary, RunUsage, TaskItem, ToolStatus};
 
-impl Session {
+impl SessionMachine {
     /// Everything, with the counts of what was thrown away.
     pub fn snapshot(&self) -> Value {
-        let mut all = self.truth();
+        let mut all = self.canonical_state();
         if let Some(object) = all.as_object_mut() {
-            object.insert("waiting".into(), self.waiting.len().into());
-            object.insert("dropped".into(), self.waiting.dropped.into());
+            object.insert("waiting".into(), self.barrier.len().into());
+            object.insert("dropped".into(), self.barrier.dropped.into());
         }
         let runs = all.get_mut("runs").and_then(Value::as_array_mut);
         for (told, run) in runs.into_iter().flatten().zip(&self.runs) {
@@ -30,11 +30,11 @@ impl Session {
     }
 
     /// What is true, whatever the way on which the events came.
-    pub fn truth(&self) -> Value {
+    pub fn canonical_state(&self) -> Value {
         json!({
             "epoch": self.epoch,
             "active": self.active.as_deref(),
-            "runs": self.runs.iter().map(Run::truth).collect::<Vec<_>>(),
+            "runs": self.runs.iter().map(Run::canonical_state).collect::<Vec<_>>(),
             "tasks": self.tasks().iter().map(task).collect::<Vec<_>>(),
         })
     }
@@ -42,15 +42,15 @@ impl Session {
 
 impl Run {
     /// The run alone.
-    pub fn truth(&self) -> Value {
+    pub fn canonical_state(&self) -> Value {
         let flags = self.flags();
         let mut told = Map::new();
         told.insert("id".into(), (*self.id).into());
         told.insert("epoch".into(), self.epoch.into());
         let (phase, ended) = match &self.phase {
-            Phase::Running => ("running", None),
-            Phase::Stopping { ended, .. } => ("stopping", Some(ended)),
-            Phase::Ended { ended, .. } => ("ended", Some(ended)),
+            RunPhase::Running => ("running", None),
+            RunPhase::Stopping { ended, .. } => ("stopping", Some(ended)),
+            RunPhase::Ended { ended, .. } => ("ended", Some(ended)),
         };
         told.insert("phase".into(), phase.into());
         if let Some(ended) = ended {
@@ -75,7 +75,7 @@ impl Run {
     }
 }
 
-fn tool(tool: &Tool) -> Value {
+fn tool(tool: &ToolCallState) -> Value {
     let mut told = Map::new();
     told.insert("call".into(), (*tool.call).into());
     told.insert("turn".into(), tool.turn().into());
@@ -85,20 +85,20 @@ fn tool(tool: &Tool) -> Value {
     told.insert("called".into(), tool.was_called().into());
     told.insert("status".into(), tool.status().name().into());
     put(&mut told, "reason", tool.reason.map(|reason| reason.name().into()));
-    put(&mut told, "input", tool.input.as_ref().map(Json::value));
-    put(&mut told, "content", tool.content.as_ref().map(Json::value));
-    if !tool.asks.is_empty() {
-        told.insert("asks".into(), tool.asks.iter().map(asked).collect());
+    put(&mut told, "input", tool.input.as_ref().map(RawJson::value));
+    put(&mut told, "content", tool.content.as_ref().map(RawJson::value));
+    if !tool.approvals.is_empty() {
+        told.insert("asks".into(), tool.approvals.iter().map(approval).collect());
     }
     Value::Object(told)
 }
 
-fn asked(asked: &Asked) -> Value {
+fn approval(asked: &ApprovalState) -> Value {
     let mut told = Map::new();
     told.insert("id".into(), (*asked.id).into());
     let kind = match asked.kind {
-        AskKind::Approval => "approval",
-        AskKind::Question => "question",
+        ApprovalKind::Approval => "approval",
+        ApprovalKind::Question => "question",
     };
     told.insert("kind".into(), kind.into());
     put(&mut told, "verdict", asked.verdict.map(|verdict| verdict.name().into()));
@@ -119,7 +119,7 @@ fn text(item: &TextItem) -> Value {
     Value::Object(told)
 }
 
-fn task(task: &Task) -> Value {
+fn task(task: &TaskItem) -> Value {
     let mut told = Map::new();
     put(&mut told, "id", task.id.as_deref().map(Value::from));
     told.insert("content".into(), task.content.clone().into());
@@ -128,14 +128,14 @@ fn task(task: &Task) -> Value {
     Value::Object(told)
 }
 
-fn problem(problem: &Problem) -> Value {
+fn problem(problem: &RunProblem) -> Value {
     let mut told = Map::new();
     told.insert("message".into(), problem.message.clone().into());
     put(&mut told, "code", problem.code.as_deref().map(Value::from));
     Value::Object(told)
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &RunUsage) -> Value {
     json!({
         "input": usage.input,
         "output": usage.output,
@@ -144,8 +144,8 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-fn summary(summary: &Summary) -> Value {
-    let counts = Status::ALL.into_iter().map(|status| (status, summary.count(status)));
+fn summary(summary: &RunSummary) -> Value {
+    let counts = ToolStatus::ALL.into_iter().map(|status| (status, summary.count(status)));
     let counts = counts.filter(|(_, count)| *count > 0);
     let by_status: Map<String, Value> =
         counts.map(|(status, count)| (status.name().to_owned(), count.into())).collect();

@@ -1,22 +1,22 @@
 //! The tasks of a session, and what the end of a run does to them.
 
-use crate::{Id, Outcome, Task, TaskStatus};
+use crate::{Outcome, SharedId, TaskItem, TaskStatus};
 
 /// The tasks of one session, and the run that wrote them last.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Tasks {
-    list: Vec<Task>,
-    run: Option<Id>,
+pub(super) struct SessionTasks {
+    list: Vec<TaskItem>,
+    run: Option<SharedId>,
     epoch: u64,
 }
 
-impl Tasks {
-    pub(super) fn list(&self) -> &[Task] {
+impl SessionTasks {
+    pub(super) fn list(&self) -> &[TaskItem] {
         &self.list
     }
 
     /// Takes a list, unless a newer run has written one. Tells whether that changes anything.
-    pub(super) fn replace(&mut self, run: &Id, epoch: u64, tasks: &[Task]) -> bool {
+    pub(super) fn replace(&mut self, run: &SharedId, epoch: u64, tasks: &[TaskItem]) -> bool {
         if epoch < self.epoch {
             return false;
         }
@@ -29,7 +29,7 @@ impl Tasks {
 
     /// What was under way is done, or waits. Only for the run that wrote them. Tells whether
     /// anything changed.
-    pub(super) fn finish(&mut self, run: &Id, outcome: Outcome) -> bool {
+    pub(super) fn finish(&mut self, run: &SharedId, outcome: Outcome) -> bool {
         if self.run.as_ref() != Some(run) {
             return false;
         }

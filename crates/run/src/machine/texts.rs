@@ -5,7 +5,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use crate::{Change, Effect, Id, Part, Text};
+use crate::{RunEffect, SharedId, TextUpdate, UiChange, UiPart};
 
 /// Said or thought.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -20,11 +20,11 @@ pub enum TextKind {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TextItem {
     /// Its id.
-    pub id: Id,
+    pub id: SharedId,
     /// Said or thought.
     pub kind: TextKind,
     /// The call whose sub-agent said it.
-    pub parent: Option<Id>,
+    pub parent: Option<SharedId>,
     /// The turn it came in.
     pub turn: u32,
     /// All of it, so far.
@@ -32,7 +32,7 @@ pub struct TextItem {
     /// Whether that is all.
     pub complete: bool,
     /// Its place in the log.
-    pub(crate) born: u64,
+    pub(crate) position: u64,
     /// How much of it is shown.
     shown: usize,
     /// In how many parts.
@@ -43,30 +43,30 @@ pub struct TextItem {
 
 /// Every text of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct RunTexts {
     pub(super) items: Vec<TextItem>,
-    by_id: HashMap<(TextKind, Id), usize>,
-    parts: HashSet<Id>,
+    by_id: HashMap<(TextKind, SharedId), usize>,
+    parts: HashSet<SharedId>,
     /// The text that is being shown.
-    open: Option<(usize, Part)>,
+    open: Option<(usize, UiPart)>,
     anonymous: u32,
 }
 
 /// What finds texts follows from the texts.
-impl Hash for Texts {
+impl Hash for RunTexts {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.items, &self.open, self.anonymous).hash(state);
     }
 }
 
-impl Texts {
+impl RunTexts {
     /// Takes a piece, or all of a text. Tells whether there was anything new in it.
     pub(super) fn take(
         &mut self,
         kind: TextKind,
-        text: &Text,
+        text: &TextUpdate,
         (turn, place): (u32, u64),
-        (run, effects): (&Id, &mut Vec<Effect>),
+        (run, effects): (&SharedId, &mut Vec<RunEffect>),
     ) -> bool {
         let delta = text.delta.as_deref().unwrap_or("");
         if delta.is_empty() && text.full.is_none() {
@@ -91,24 +91,24 @@ impl Texts {
     }
 
     /// Closes what is being shown.
-    pub(super) fn close(&mut self, run: &Id, effects: &mut Vec<Effect>) {
+    pub(super) fn close(&mut self, run: &SharedId, effects: &mut Vec<RunEffect>) {
         let Some((index, part)) = self.open.take() else { return };
         let Some(item) = self.items.get(index) else { return };
         let change = match item.kind {
-            TextKind::Text => Change::TextClosed(part),
-            TextKind::Thought => Change::ThoughtClosed(part),
+            TextKind::Text => UiChange::TextClosed(part),
+            TextKind::Thought => UiChange::ThoughtClosed(part),
         };
-        effects.push(Effect::Show { run: run.clone(), change });
+        effects.push(RunEffect::Show { run: run.clone(), change });
     }
 
     /// What is being said or thought right now.
-    pub(super) fn live(&self) -> Option<TextKind> {
+    pub(super) fn open_kind(&self) -> Option<TextKind> {
         let (index, _) = self.open.as_ref()?;
         self.items.get(*index).map(|item| item.kind)
     }
 
     /// What the run said in the end: its last complete text, else what was streamed.
-    pub(super) fn last_words(&self) -> Option<String> {
+    pub(super) fn final_text(&self) -> Option<String> {
         let own = || {
             let items = self.items.iter();
             items.filter(|item| item.kind == TextKind::Text && item.parent.is_none())
@@ -121,12 +121,12 @@ impl Texts {
         (!streamed.trim().is_empty()).then_some(streamed)
     }
 
-    fn find(&mut self, kind: TextKind, text: &Text, turn: u32, place: u64) -> usize {
+    fn find(&mut self, kind: TextKind, text: &TextUpdate, turn: u32, place: u64) -> usize {
         let Some(id) = text.message.as_ref().filter(|id| !id.is_empty()) else {
-            let index = self.unnamed(kind, text.parent.as_ref());
+            let index = self.find_unnamed(kind, text.parent.as_ref());
             return index.unwrap_or_else(|| {
                 self.anonymous += 1;
-                let id = Id::from(format!("part-{}", self.anonymous));
+                let id = SharedId::from(format!("part-{}", self.anonymous));
                 self.add(kind, text, (id, true), (turn, place))
             });
         };
@@ -148,8 +148,8 @@ impl Texts {
     fn add(
         &mut self,
         kind: TextKind,
-        text: &Text,
-        (id, anonymous): (Id, bool),
+        text: &TextUpdate,
+        (id, anonymous): (SharedId, bool),
         (turn, born): (u32, u64),
     ) -> usize {
         self.items.push(TextItem {
@@ -159,7 +159,7 @@ impl Texts {
             turn,
             text: String::new(),
             complete: false,
-            born,
+            position: born,
             shown: 0,
             parts: 0,
             anonymous,
@@ -168,14 +168,14 @@ impl Texts {
     }
 
     /// A text without an id goes on for as long as nothing else is said.
-    fn unnamed(&self, kind: TextKind, parent: Option<&Id>) -> Option<usize> {
+    fn find_unnamed(&self, kind: TextKind, parent: Option<&SharedId>) -> Option<usize> {
         let (index, _) = self.open.as_ref()?;
         let item = self.items.get(*index)?;
         let same = item.kind == kind && item.parent.as_ref() == parent && !item.complete;
         (same && item.anonymous).then_some(*index)
     }
 
-    fn show(&mut self, index: usize, run: &Id, effects: &mut Vec<Effect>) {
+    fn show(&mut self, index: usize, run: &SharedId, effects: &mut Vec<RunEffect>) {
         let Some(item) = self.items.get_mut(index) else { return };
         let (kind, complete) = (item.kind, item.complete);
         let new = item.text.get(item.shown..).unwrap_or("");
@@ -184,13 +184,13 @@ impl Texts {
             item.shown = item.text.len();
             let part = match &self.open {
                 Some((open, part)) if *open == index => part.clone(),
-                Some(_) | None => self.open(index, run, effects),
+                Some(_) | None => self.open_part(index, run, effects),
             };
             let change = match kind {
-                TextKind::Text => Change::TextDelta(part, delta),
-                TextKind::Thought => Change::ThoughtDelta(part, delta),
+                TextKind::Text => UiChange::TextDelta(part, delta),
+                TextKind::Thought => UiChange::ThoughtDelta(part, delta),
             };
-            effects.push(Effect::Show { run: run.clone(), change });
+            effects.push(RunEffect::Show { run: run.clone(), change });
         }
         if complete && self.open.as_ref().is_some_and(|(open, _)| *open == index) {
             self.close(run, effects);
@@ -198,33 +198,33 @@ impl Texts {
     }
 
     /// Opens a part of its own for a text: the first, or one more after something else was said.
-    fn open(&mut self, index: usize, run: &Id, effects: &mut Vec<Effect>) -> Part {
+    fn open_part(&mut self, index: usize, run: &SharedId, effects: &mut Vec<RunEffect>) -> UiPart {
         self.close(run, effects);
         let Some(item) = self.items.get_mut(index) else {
-            return Part { id: Id::from(""), parent: None };
+            return UiPart { id: SharedId::from(""), parent: None };
         };
         let (kind, parent) = (item.kind, item.parent.clone());
         let plain = match kind {
             TextKind::Text => item.id.clone(),
-            TextKind::Thought => Id::from(format!("thought-{}", item.id)),
+            TextKind::Thought => SharedId::from(format!("thought-{}", item.id)),
         };
         let id = loop {
             item.parts += 1;
             let id = match item.parts {
                 1 => plain.clone(),
-                again => Id::from(format!("{plain}~{again}")),
+                again => SharedId::from(format!("{plain}~{again}")),
             };
             if self.parts.insert(id.clone()) {
                 break id;
             }
         };
-        let part = Part { id, parent };
+        let part = UiPart { id, parent };
         self.open = Some((index, part.clone()));
         let change = match kind {
-            TextKind::Text => Change::TextOpened(part.clone()),
-            TextKind::Thought => Change::ThoughtOpened(part.clone()),
+            TextKind::Text => UiChange::TextOpened(part.clone()),
+            TextKind::Thought => UiChange::ThoughtOpened(part.clone()),
         };
-        effects.push(Effect::Show { run: run.clone(), change });
+        effects.push(RunEffect::Show { run: run.clone(), change });
         part
     }
 }

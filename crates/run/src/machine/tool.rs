@@ -8,10 +8,13 @@
 //!
 //! What a text says decides nothing: it is in whatever language its author speaks.
 
-use foxwedge_core::{Language, Missing, interrupted, words};
+use foxwedge_core::{MissingAnswer, PlaceholderLanguage, classify_open_call, placeholder_text};
 
-use super::asks::Asked;
-use crate::{Change, How, Id, Json, Reason, Settings, Status, ToolRef, ToolResult, Verdict};
+use super::approvals::ApprovalState;
+use crate::{
+    ApprovalVerdict, MachineSettings, RawJson, SharedId, ToolOutcome, ToolRef, ToolResult,
+    ToolStatus, ToolStatusReason, UiChange,
+};
 
 /// What stands for the answer of a question that went over to a person. What the person said
 /// goes to whoever asked, and never in here.
@@ -19,23 +22,23 @@ const HANDED_OVER: &str = "The question was handed over to the user.";
 
 /// A call of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Tool {
+pub struct ToolCallState {
     /// Its id; `local-<run>-<n>` if its source gave none.
-    pub call: Id,
+    pub call: SharedId,
     /// The tool.
-    pub name: Option<Id>,
+    pub name: Option<SharedId>,
     /// The call whose sub-agent makes it.
-    pub parent: Option<Id>,
+    pub parent: Option<SharedId>,
     /// What a person may read about it.
     pub title: Option<String>,
     /// Its arguments, once they are complete.
-    pub input: Option<Json>,
+    pub input: Option<RawJson>,
     /// What it asked a person.
-    pub asks: Vec<Asked>,
+    pub approvals: Vec<ApprovalState>,
     /// Why it came to its end, where the status does not say it.
-    pub reason: Option<Reason>,
+    pub reason: Option<ToolStatusReason>,
     /// What it answered.
-    pub content: Option<Json>,
+    pub content: Option<RawJson>,
     /// Its turn, if anybody said so, or if it was the current one when it was called.
     pub(super) turn: Option<u32>,
     /// Whether somebody said so.
@@ -45,43 +48,43 @@ pub struct Tool {
     /// Whether it was called, or only answered so far.
     pub(super) called: bool,
     pub(super) begun: bool,
-    pub(super) odd: bool,
+    pub(super) has_unknown_status: bool,
     /// The final status that follows from the facts.
-    pub(super) settled: Option<Status>,
+    pub(super) settled: Option<ToolStatus>,
     /// How it ended, as its source says. None for a call that the machine closed.
-    how: Option<How>,
+    outcome: Option<ToolOutcome>,
     /// Somebody said no.
     denied: bool,
     /// A denial that came before the name: what it means depends on the tool.
     denial: Option<Box<ToolResult>>,
     /// The places in the log where it was called and where it was settled.
-    pub(crate) born: u64,
-    pub(crate) answered: u64,
-    shown: Shown,
+    pub(crate) call_position: u64,
+    pub(crate) answer_position: u64,
+    shown: ShownProgress,
 }
 
 /// What a user interface knows already.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Shown {
+struct ShownProgress {
     opened: bool,
     arguments: usize,
     ready: bool,
-    status: Option<Status>,
+    status: Option<ToolStatus>,
 }
 
-impl Tool {
+impl ToolCallState {
     /// What is known about it, in one word.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ToolStatus {
         if let Some(status) = self.settled {
             status
-        } else if self.is_asking() {
-            Status::AwaitingApproval
+        } else if self.awaits_person() {
+            ToolStatus::AwaitingApproval
         } else if self.begun {
-            Status::Running
-        } else if self.odd {
-            Status::Unknown
+            ToolStatus::Running
+        } else if self.has_unknown_status {
+            ToolStatus::Unknown
         } else {
-            Status::Pending
+            ToolStatus::Pending
         }
     }
 
@@ -101,128 +104,138 @@ impl Tool {
     }
 
     /// What it answered, or the words that stand for it.
-    pub fn told(&self) -> Json {
-        match (&self.content, self.stand_in()) {
+    pub fn result_content(&self) -> RawJson {
+        match (&self.content, self.placeholder_text()) {
             (Some(content), _) => content.clone(),
-            (None, Some(words)) => Json::string(words),
-            (None, None) => Json::string(""),
+            (None, Some(words)) => RawJson::string(words),
+            (None, None) => RawJson::string(""),
         }
     }
 
-    fn stand_in(&self) -> Option<&'static str> {
+    fn placeholder_text(&self) -> Option<&'static str> {
         let missing = match (self.status(), self.reason) {
-            (Status::HandedOver, _) => return Some(HANDED_OVER),
-            (_, Some(Reason::TimedOut)) => Missing::TimedOut,
-            (_, Some(Reason::Skipped)) => Missing::Skipped,
-            (Status::Cancelled, _) => Missing::NotStarted,
-            (Status::Denied, _) => Missing::Denied,
-            (Status::Interrupted, _) => interrupted(self.name.as_deref()),
+            (ToolStatus::HandedOver, _) => return Some(HANDED_OVER),
+            (_, Some(ToolStatusReason::TimedOut)) => MissingAnswer::TimedOut,
+            (_, Some(ToolStatusReason::Skipped)) => MissingAnswer::Skipped,
+            (ToolStatus::Cancelled, _) => MissingAnswer::NotStarted,
+            (ToolStatus::Denied, _) => MissingAnswer::Denied,
+            (ToolStatus::Interrupted, _) => classify_open_call(self.name.as_deref()),
             _ => return None,
         };
-        Some(words(missing, Language::English))
+        Some(placeholder_text(missing, PlaceholderLanguage::English))
     }
 
-    pub(super) fn new(call: Id, turn: Option<u32>, explicit: bool) -> Tool {
-        Tool { call, turn, explicit, ..Tool::default() }
+    pub(super) fn new(call: SharedId, turn: Option<u32>, explicit: bool) -> ToolCallState {
+        ToolCallState { call, turn, explicit, ..ToolCallState::default() }
     }
 
     /// Takes the arguments, once.
-    pub(super) fn ready(&mut self, input: &Json) {
+    pub(super) fn set_input(&mut self, input: &RawJson) {
         if self.input.is_none() {
             self.input = Some(input.clone());
         }
     }
 
-    pub(super) fn named(&mut self, name: Option<&Id>, settings: &Settings) {
+    pub(super) fn set_name(&mut self, name: Option<&SharedId>, settings: &MachineSettings) {
         if self.name.is_some() || name.is_none() {
             return;
         }
         self.name = name.cloned();
         match self.denial.take() {
             Some(denial) => {
-                self.answer(&denial, self.answered, settings);
+                self.apply_result(&denial, self.answer_position, settings);
             }
-            None => self.judge(settings),
+            None => self.update_status(settings),
         }
     }
 
     /// Takes an answer, the first one, or a later one that says that the call was denied or handed
     /// over. Tells whether it says anything new.
-    pub(super) fn answer(&mut self, result: &ToolResult, place: u64, settings: &Settings) -> bool {
+    pub(super) fn apply_result(
+        &mut self,
+        result: &ToolResult,
+        place: u64,
+        settings: &MachineSettings,
+    ) -> bool {
         if self.settled.is_some() {
-            return match result.how {
-                How::Denied => self.deny(settings),
-                How::HandedOver => self.hand_over(),
-                How::Ok
-                | How::Error
-                | How::TimedOut
-                | How::Cancelled
-                | How::Interrupted
-                | How::Skipped => false,
+            return match result.outcome {
+                ToolOutcome::Denied => self.deny(settings),
+                ToolOutcome::HandedOver => self.hand_over(),
+                ToolOutcome::Ok
+                | ToolOutcome::Error
+                | ToolOutcome::TimedOut
+                | ToolOutcome::Cancelled
+                | ToolOutcome::Interrupted
+                | ToolOutcome::Skipped => false,
             };
         }
         if self.denial.is_some() {
             // Only whoever closed the call says more about it by now.
             let Some(reason) = result.reason else { return false };
-            self.close(result.how.status(), reason, place);
+            self.close(result.outcome.status(), reason, place);
             return true;
         }
-        self.named(result.name.as_ref(), settings);
-        if result.how == How::Denied && self.name.is_none() {
+        self.set_name(result.name.as_ref(), settings);
+        if result.outcome == ToolOutcome::Denied && self.name.is_none() {
             self.denial = Some(Box::new(result.clone()));
-            self.answered = place;
+            self.answer_position = place;
             return true;
         }
-        let (status, reason) = (result.how.status(), result.how.reason().or(result.reason));
-        let content = result.content.clone().filter(|_| status != Status::HandedOver);
+        let (status, reason) = (result.outcome.status(), result.outcome.reason().or(result.reason));
+        let content = result.content.clone().filter(|_| status != ToolStatus::HandedOver);
         self.settle(status, reason, content, place);
         if reason.is_none() {
-            self.how = Some(result.how);
-            self.denied = result.how == How::Denied;
+            self.outcome = Some(result.outcome);
+            self.denied = result.outcome == ToolOutcome::Denied;
         }
-        self.judge(settings);
+        self.update_status(settings);
         true
     }
 
     /// Somebody said no to a call that has its answer: that is what the answer was about. Tells
     /// whether this changes anything.
-    pub(super) fn deny(&mut self, settings: &Settings) -> bool {
+    pub(super) fn deny(&mut self, settings: &MachineSettings) -> bool {
         let before = self.settled;
         self.denied = true;
-        self.judge(settings);
+        self.update_status(settings);
         self.settled != before
     }
 
     /// A person took the question over: so it stays, and what the person said is nobody else's
     /// business. Tells whether this changes anything.
     fn hand_over(&mut self) -> bool {
-        let fits = matches!(self.how, Some(How::Error | How::Interrupted | How::Denied));
+        let fits = matches!(
+            self.outcome,
+            Some(ToolOutcome::Error | ToolOutcome::Interrupted | ToolOutcome::Denied)
+        );
         if fits {
-            self.how = Some(How::HandedOver);
-            self.settled = Some(Status::HandedOver);
+            self.outcome = Some(ToolOutcome::HandedOver);
+            self.settled = Some(ToolStatus::HandedOver);
             self.content = None;
         }
         fits
     }
 
     /// The status of a call that was answered, by everything that is known by now.
-    fn judge(&mut self, settings: &Settings) {
-        match self.how {
-            Some(How::Error | How::Interrupted | How::Denied) if self.is_handed_over(settings) => {
+    fn update_status(&mut self, settings: &MachineSettings) {
+        match self.outcome {
+            Some(ToolOutcome::Error | ToolOutcome::Interrupted | ToolOutcome::Denied)
+                if self.is_handed_over(settings) =>
+            {
                 self.hand_over();
             }
-            Some(How::Error | How::Interrupted) if self.denied => {
-                self.settled = Some(Status::Denied);
+            Some(ToolOutcome::Error | ToolOutcome::Interrupted) if self.denied => {
+                self.settled = Some(ToolStatus::Denied);
             }
             Some(
-                How::Ok
-                | How::Error
-                | How::Denied
-                | How::TimedOut
-                | How::Cancelled
-                | How::Interrupted
-                | How::Skipped
-                | How::HandedOver,
+                ToolOutcome::Ok
+                | ToolOutcome::Error
+                | ToolOutcome::Denied
+                | ToolOutcome::TimedOut
+                | ToolOutcome::Cancelled
+                | ToolOutcome::Interrupted
+                | ToolOutcome::Skipped
+                | ToolOutcome::HandedOver,
             )
             | None => {}
         }
@@ -231,22 +244,23 @@ impl Tool {
     /// Whether a person took the question over. The agent hears of that as an error, in words of
     /// its host's own. Its own errors are those of a call that was not accepted, and of one that
     /// somebody had allowed to run.
-    fn is_handed_over(&self, settings: &Settings) -> bool {
+    fn is_handed_over(&self, settings: &MachineSettings) -> bool {
         if !self.is_interactive(settings) {
             return false;
         }
-        let allowed = || self.asks.iter().any(|asked| asked.verdict == Some(Verdict::Allowed));
+        let allowed =
+            || self.approvals.iter().any(|asked| asked.verdict == Some(ApprovalVerdict::Allowed));
         let is_own = || self.content.as_ref().is_some_and(is_not_accepted) || allowed();
-        self.denied || self.how == Some(How::Error) && !is_own()
+        self.denied || self.outcome == Some(ToolOutcome::Error) && !is_own()
     }
 
     /// The end of it, as [`Tool::closed`] said before anybody was sent away. A denial whose tool
     /// never got a name is what it says it is by now.
-    pub(super) fn close(&mut self, status: Status, reason: Reason, place: u64) {
+    pub(super) fn close(&mut self, status: ToolStatus, reason: ToolStatusReason, place: u64) {
         match self.denial.take() {
             Some(denial) => {
-                let (status, place) = (denial.how.status(), self.answered);
-                let reason = if self.called { reason } else { Reason::NeverCalled };
+                let (status, place) = (denial.outcome.status(), self.answer_position);
+                let reason = if self.called { reason } else { ToolStatusReason::NeverCalled };
                 self.settle(status, Some(reason), denial.content, place);
             }
             None => self.settle(status, Some(reason), None, place),
@@ -254,23 +268,23 @@ impl Tool {
     }
 
     /// What it becomes if everything ends now. It never claims more than is known.
-    pub(super) fn closed(&self) -> Status {
-        if self.asks.iter().any(Asked::is_answered) {
-            Status::HandedOver
-        } else if self.is_asking() {
-            Status::Cancelled
-        } else if self.begun || self.odd {
-            Status::Interrupted
+    pub(super) fn status_when_closed(&self) -> ToolStatus {
+        if self.approvals.iter().any(ApprovalState::is_answered) {
+            ToolStatus::HandedOver
+        } else if self.awaits_person() {
+            ToolStatus::Cancelled
+        } else if self.begun || self.has_unknown_status {
+            ToolStatus::Interrupted
         } else {
-            Status::Cancelled
+            ToolStatus::Cancelled
         }
     }
 
     fn settle(
         &mut self,
-        status: Status,
-        reason: Option<Reason>,
-        content: Option<Json>,
+        status: ToolStatus,
+        reason: Option<ToolStatusReason>,
+        content: Option<RawJson>,
         place: u64,
     ) {
         if self.settled.is_some() {
@@ -279,9 +293,9 @@ impl Tool {
         self.settled = Some(status);
         self.reason = reason;
         self.content = content;
-        self.answered = place;
+        self.answer_position = place;
         if self.input.is_none() {
-            self.input = Json::parse(&self.arguments);
+            self.input = RawJson::parse(&self.arguments);
         }
     }
 
@@ -294,39 +308,39 @@ impl Tool {
         self.settled.is_none()
     }
 
-    pub(super) fn is_interactive(&self, settings: &Settings) -> bool {
+    pub(super) fn is_interactive(&self, settings: &MachineSettings) -> bool {
         self.name.as_ref().is_some_and(|name| settings.interactive.contains(name))
     }
 
     /// Tells what a user interface does not know yet, in the order it needs. An answer without
     /// its call is not shown before the end (`last`).
-    pub(super) fn show(&mut self, last: bool, mut tell: impl FnMut(Change)) {
+    pub(super) fn show(&mut self, last: bool, mut tell: impl FnMut(UiChange)) {
         if !self.shown.opened {
             if !self.called && !last {
                 return;
             }
             self.shown.opened = true;
-            self.shown.status = Some(Status::Pending);
-            tell(Change::ToolOpened {
+            self.shown.status = Some(ToolStatus::Pending);
+            tell(UiChange::ToolOpened {
                 tool: self.reference(),
-                name: self.name.clone().unwrap_or_else(|| Id::from("unknown")),
+                name: self.name.clone().unwrap_or_else(|| SharedId::from("unknown")),
                 parent: self.parent.clone(),
                 title: self.title.clone(),
             });
         }
-        if self.shown.status.is_some_and(Status::is_final) {
+        if self.shown.status.is_some_and(ToolStatus::is_final) {
             return self.show_correction(tell);
         }
         let rest = self.arguments.get(self.shown.arguments..).unwrap_or("");
         if !rest.is_empty() && !self.shown.ready {
-            tell(Change::ToolArguments { tool: self.reference(), delta: rest.to_owned() });
+            tell(UiChange::ToolArguments { tool: self.reference(), delta: rest.to_owned() });
             self.shown.arguments = self.arguments.len();
         }
         if let (Some(input), false) = (&self.input, self.shown.ready) {
             self.shown.ready = true;
-            tell(Change::ToolReady { tool: self.reference(), input: input.clone() });
+            tell(UiChange::ToolReady { tool: self.reference(), input: input.clone() });
         }
-        self.show_asks(&mut tell);
+        self.show_requests(&mut tell);
         let status = self.status();
         if self.shown.status == Some(status) {
             return;
@@ -334,26 +348,31 @@ impl Tool {
         self.shown.status = Some(status);
         let tool = self.reference();
         if status.is_final() {
-            tell(Change::ToolSettled { tool, status, reason: self.reason, content: self.told() });
+            tell(UiChange::ToolSettled {
+                tool,
+                status,
+                reason: self.reason,
+                content: self.result_content(),
+            });
         } else {
-            tell(Change::ToolStatus { tool, status });
+            tell(UiChange::ToolStatus { tool, status });
         }
     }
 
     /// Tells that a call turned out to have ended otherwise than it was told.
-    fn show_correction(&mut self, mut tell: impl FnMut(Change)) {
+    fn show_correction(&mut self, mut tell: impl FnMut(UiChange)) {
         let status = self.status();
         if self.shown.status != Some(status) {
             self.shown.status = Some(status);
-            let (tool, reason, content) = (self.reference(), self.reason, self.told());
-            tell(Change::ToolCorrected { tool, status, reason, content });
+            let (tool, reason, content) = (self.reference(), self.reason, self.result_content());
+            tell(UiChange::ToolCorrected { tool, status, reason, content });
         }
     }
 }
 
 /// Whether the agent itself refused the call before anybody was asked: Claude Code marks what it
 /// says then, and names the kind of error where its arguments are wrong.
-fn is_not_accepted(content: &Json) -> bool {
+fn is_not_accepted(content: &RawJson) -> bool {
     const MARKS: [&str; 2] = ["<tool_use_error>", "InputValidationError"];
     let text = content.plain();
     let text = text.trim_start();

@@ -6,40 +6,43 @@ use serde::{Deserializer as _, de};
 use serde_json::value::RawValue;
 
 use super::strings;
-use crate::{Id, Json};
+use crate::{RawJson, SharedId};
 
 /// How much of a strange word an operator gets to see.
-const SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// The first strange thing in an event.
-pub(super) type Odd = OnceCell<Id>;
+pub(super) type UnknownValueCell = OnceCell<SharedId>;
 
-type Field<'text> = (Cow<'text, str>, &'text RawValue);
+type RawField<'text> = (Cow<'text, str>, &'text RawValue);
 
 /// The fields of an object. A field that is `null` is a field that is missing; of two fields with
 /// one name the last one counts. Names in snake_case are names in camelCase.
-pub(super) struct Object<'text> {
-    fields: Vec<Field<'text>>,
+pub(super) struct EventObject<'text> {
+    fields: Vec<RawField<'text>>,
     /// A bit for every name: most names that somebody asks for are not there, and this tells it
     /// without a look at the fields.
     names: u64,
-    odd: &'text Odd,
+    unknown: &'text UnknownValueCell,
 }
 
-impl<'text> Object<'text> {
+impl<'text> EventObject<'text> {
     /// Takes an object apart; `None` if the text is anything else.
-    pub(super) fn parse(text: &'text str, odd: &'text Odd) -> Option<Object<'text>> {
+    pub(super) fn parse(
+        text: &'text str,
+        odd: &'text UnknownValueCell,
+    ) -> Option<EventObject<'text>> {
         let mut reader = serde_json::Deserializer::from_str(text);
-        let fields = reader.deserialize_map(Fields).ok()?;
+        let fields = reader.deserialize_map(FieldsVisitor).ok()?;
         reader.end().ok()?;
-        let names = fields.iter().fold(0, |names, (name, _)| names | mark(name));
-        Some(Object { fields, names, odd })
+        let names = fields.iter().fold(0, |names, (name, _)| names | name_bit(name));
+        Some(EventObject { fields, names, unknown: odd })
     }
 
     /// Keeps something strange for the operator, if nothing stranger came first.
-    pub(super) fn note(&self, word: &str) {
-        let shown = word.char_indices().nth(SHOWN).and_then(|(end, _)| word.get(..end));
-        let _ = self.odd.set(shown.unwrap_or(word).into());
+    pub(super) fn note_unknown(&self, word: &str) {
+        let shown = word.char_indices().nth(MAX_SHOWN).and_then(|(end, _)| word.get(..end));
+        let _ = self.unknown.set(shown.unwrap_or(word).into());
     }
 
     /// Whether there is a field with this name, be it `null`.
@@ -58,8 +61,8 @@ impl<'text> Object<'text> {
     }
 
     /// A value that nobody looks into.
-    pub(super) fn json(&self, names: &[&str]) -> Option<Json> {
-        self.raw(names).map(Json::from_raw)
+    pub(super) fn json(&self, names: &[&str]) -> Option<RawJson> {
+        self.raw(names).map(RawJson::from_raw)
     }
 
     /// A string, and nothing else.
@@ -81,11 +84,11 @@ impl<'text> Object<'text> {
     }
 
     /// The first usable id under these names: a string that is not empty, or a number.
-    pub(super) fn id(&self, names: &[&str]) -> Option<Id> {
+    pub(super) fn id(&self, names: &[&str]) -> Option<SharedId> {
         names.iter().find_map(|name| {
             let raw = self.raw(&[name])?.get();
             let text = strings::text_of(raw).or_else(|| is_number(raw).then_some(raw.into()))?;
-            (!text.is_empty()).then(|| Id::from(&*text))
+            (!text.is_empty()).then(|| SharedId::from(&*text))
         })
     }
 
@@ -93,9 +96,9 @@ impl<'text> Object<'text> {
     /// and missing.
     pub(super) fn number(&self, names: &[&str]) -> Option<u64> {
         let (name, raw) = self.find(names)?;
-        let number = whole(strings::text_of(raw.get()).as_deref().unwrap_or(raw.get()));
+        let number = whole_number(strings::text_of(raw.get()).as_deref().unwrap_or(raw.get()));
         if number.is_none() {
-            self.note(&format!("{name} {raw}"));
+            self.note_unknown(&format!("{name} {raw}"));
         }
         number
     }
@@ -107,20 +110,20 @@ impl<'text> Object<'text> {
             "true" => Some(true),
             "false" => Some(false),
             _ => {
-                self.note(&format!("{name} {raw}"));
+                self.note_unknown(&format!("{name} {raw}"));
                 None
             }
         }
     }
 
     /// An object inside of this one.
-    pub(super) fn object(&self, names: &[&str]) -> Option<Object<'text>> {
-        self.raw(names).and_then(|raw| self.inside(raw))
+    pub(super) fn object(&self, names: &[&str]) -> Option<EventObject<'text>> {
+        self.raw(names).and_then(|raw| self.parse_nested(raw))
     }
 
     /// A value of this object or of a list in it, taken apart; `None` if it is not an object.
-    pub(super) fn inside(&self, raw: &'text RawValue) -> Option<Object<'text>> {
-        if raw.get().starts_with('{') { Object::parse(raw.get(), self.odd) } else { None }
+    pub(super) fn parse_nested(&self, raw: &'text RawValue) -> Option<EventObject<'text>> {
+        if raw.get().starts_with('{') { EventObject::parse(raw.get(), self.unknown) } else { None }
     }
 
     /// The items of a list, as they are spelled; `None` if it is not a list.
@@ -129,9 +132,9 @@ impl<'text> Object<'text> {
     }
 
     fn find(&self, names: &[&str]) -> Option<(&str, &'text RawValue)> {
-        let likely = |name: &&&str| self.names & mark(name) != 0;
+        let likely = |name: &&&str| self.names & name_bit(name) != 0;
         names.iter().filter(likely).find_map(|name| {
-            let named = |field: &&Field<'text>| field.0 == **name && field.1.get() != "null";
+            let named = |field: &&RawField<'text>| field.0 == **name && field.1.get() != "null";
             self.fields.iter().rev().find(named).map(|(key, raw)| (&**key, *raw))
         })
     }
@@ -143,11 +146,11 @@ pub(super) fn text(raw: &RawValue) -> String {
         return text.into_owned();
     }
     let is_list = raw.get().starts_with('[');
-    let plain = if is_list { Json::from_raw(raw).plain() } else { String::new() };
+    let plain = if is_list { RawJson::from_raw(raw).plain() } else { String::new() };
     if plain.is_empty() { raw.get().to_owned() } else { plain }
 }
 
-fn mark(name: &str) -> u64 {
+fn name_bit(name: &str) -> u64 {
     let first = name.as_bytes().first().copied().unwrap_or(0);
     1 << ((usize::from(first) + name.len() * 7) % 64)
 }
@@ -156,7 +159,7 @@ fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-fn whole(text: &str) -> Option<u64> {
+fn whole_number(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| {
         // `7.0` and `1e3` are whole, too; above this a fraction has no room.
         let number: f64 = text.parse().ok()?;
@@ -165,10 +168,10 @@ fn whole(text: &str) -> Option<u64> {
     })
 }
 
-struct Fields;
+struct FieldsVisitor;
 
-impl<'de> de::Visitor<'de> for Fields {
-    type Value = Vec<Field<'de>>;
+impl<'de> de::Visitor<'de> for FieldsVisitor {
+    type Value = Vec<RawField<'de>>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
@@ -179,22 +182,22 @@ impl<'de> de::Visitor<'de> for Fields {
         // Names are taken raw as well, since half a character in one would be an error. Raw
         // values do not recurse, so nothing is too deep.
         while let Some((name, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
-            fields.push((spelled(name.get()), value));
+            fields.push((normalize_name(name.get()), value));
         }
         Ok(fields)
     }
 }
 
 /// A name in camelCase; nearly all of them are already.
-fn spelled(raw: &str) -> Cow<'_, str> {
+fn normalize_name(raw: &str) -> Cow<'_, str> {
     if raw.bytes().any(|byte| byte == b'\\' || byte == b'_') {
-        return Cow::Owned(camel(&strings::text_of(raw).unwrap_or_default()));
+        return Cow::Owned(to_camel_case(&strings::text_of(raw).unwrap_or_default()));
     }
     Cow::Borrowed(raw.trim_matches('"'))
 }
 
 /// `tool_call_id` as `toolCallId`.
-fn camel(name: &str) -> String {
+fn to_camel_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut words = name.split('_');
     out.push_str(words.next().unwrap_or(""));

@@ -8,95 +8,118 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{
-    WireError, calls, ending,
-    object::{self, Object, Odd},
-    strings, words,
+    EventParseError, calls, ending, enum_names,
+    object::{self, EventObject, UnknownValueCell},
+    strings,
     write::LAST_PLACE,
 };
 use crate::{
-    Activity, AskKind, Body, Event, Id, Json, Started, Stop, Task, TaskStatus, Text,
-    ToolsAvailable, Turn,
+    ActivityCard, ApprovalKind, EventPayload, RawJson, RunEvent, RunStart, SharedId, StopRequest,
+    TaskItem, TaskStatus, TextUpdate, ToolsAvailable, TurnStart,
 };
 
 /// What is missing that a type cannot do without.
-pub(super) type Lacking = Cow<'static, str>;
+pub(super) type MissingField = Cow<'static, str>;
 
-pub(super) fn event(text: &str) -> Result<Event, WireError> {
-    let odd = Odd::new();
-    let Some(object) = Object::parse(text, &odd) else {
+pub(super) fn read_event(text: &str) -> Result<RunEvent, EventParseError> {
+    let odd = UnknownValueCell::new();
+    let Some(object) = EventObject::parse(text, &odd) else {
         let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
-        return Err(if is_json { WireError::NotObject } else { WireError::NotJson });
+        return Err(if is_json { EventParseError::NotObject } else { EventParseError::NotJson });
     };
     let named = |name| object.string(&[name]).filter(|name| !name.is_empty());
-    let run: Id = named("runId").ok_or(WireError::NoRun)?.into();
-    let kind = named("type").ok_or(WireError::NoType)?;
+    let run: SharedId = named("runId").ok_or(EventParseError::NoRun)?.into();
+    let kind = named("type").ok_or(EventParseError::NoType)?;
     // What its first reader found strange stays.
     if let Some(word) = named("odd") {
         let _ = odd.set(word.into());
     }
-    let body = body(&kind, &object).unwrap_or_else(|lacking| {
+    let body = read_payload(&kind, &object).unwrap_or_else(|lacking| {
         if let Some(why) = lacking {
-            object.note(&why);
+            object.note_unknown(&why);
         }
-        Body::Unknown { kind: kind.into_owned(), raw: Json::parse(text).unwrap_or_else(nothing) }
+        EventPayload::Unknown {
+            kind: kind.into_owned(),
+            raw: RawJson::parse(text).unwrap_or_else(null_json),
+        }
     });
     let epoch = object.number(&["epoch", "runEpoch"]);
     let seq = object.number(&["seq"]).filter(|seq| is_place(*seq, &object));
     let at = object.number(&["at", "timestamp", "startedAt", "emittedAt", "terminalAt"]);
-    Ok(Event { run, epoch, seq, at, odd: odd.into_inner(), body })
+    Ok(RunEvent { run, epoch, seq, at, unknown_word: odd.into_inner(), body })
 }
 
-fn is_place(seq: u64, object: &Object<'_>) -> bool {
+fn is_place(seq: u64, object: &EventObject<'_>) -> bool {
     let is_place = (1..=LAST_PLACE).contains(&seq);
     if !is_place {
-        object.note(&format!("seq {seq}"));
+        object.note_unknown(&format!("seq {seq}"));
     }
     is_place
 }
 
 /// The body of a type; `Err(None)` if nobody knows the type.
-fn body(kind: &str, object: &Object<'_>) -> Result<Body, Option<Lacking>> {
+fn read_payload(
+    kind: &str,
+    object: &EventObject<'_>,
+) -> Result<EventPayload, Option<MissingField>> {
     Ok(match kind {
-        "text" => Body::Text(said(object, "text without delta")?),
-        "thought" => Body::Thought(said(object, "thought without delta")?),
-        "agent:message" => Body::Text(message(object)?),
-        "agent:thought" => Body::Thought(thought(object)?),
-        "tool-call" => Body::Call(calls::call(object, calls::which(object))),
-        "agent:tool-call" => Body::Call(calls::call(object, calls::which_or_id(object))),
-        "tool-arguments" => calls::arguments(object)?,
+        "text" => EventPayload::Text(read_text(object, "text without delta")?),
+        "thought" => EventPayload::Thought(read_text(object, "thought without delta")?),
+        "agent:message" => EventPayload::Text(read_message(object)?),
+        "agent:thought" => EventPayload::Thought(read_thought(object)?),
+        "tool-call" => {
+            EventPayload::ToolCall(calls::read_call(object, calls::read_call_ref(object)))
+        }
+        "agent:tool-call" => {
+            EventPayload::ToolCall(calls::read_call(object, calls::read_call_ref_or_id(object)))
+        }
+        "tool-arguments" => calls::read_arguments(object)?,
         "tool-progress" => {
-            let content = object.json(&["content", "progress"]).unwrap_or_else(nothing);
-            Body::Progress { call: calls::which(object), content }
+            let content = object.json(&["content", "progress"]).unwrap_or_else(null_json);
+            EventPayload::ToolProgress { call: calls::read_call_ref(object), content }
         }
-        "tool-result" | "agent:tool-result" => Body::Result(calls::result(object)),
-        "tool-cancelled" => Body::Cancelled { call: calls::which(object) },
-        "approval-asked" => Body::Asked(calls::ask(object, AskKind::Approval)),
-        "question-asked" => Body::Asked(calls::ask(object, AskKind::Question)),
-        "approval-answered" | "question-answered" => Body::Replied(calls::reply(kind, object)?),
-        "turn-started" => {
-            Body::Turn(Turn { turn: calls::turn(object), message: object.id(&["messageId"]) })
+        "tool-result" | "agent:tool-result" => EventPayload::ToolResult(calls::read_result(object)),
+        "tool-cancelled" => EventPayload::ToolCancelled { call: calls::read_call_ref(object) },
+        "approval-asked" => EventPayload::ApprovalRequested(calls::read_approval_request(
+            object,
+            ApprovalKind::Approval,
+        )),
+        "question-asked" => EventPayload::ApprovalRequested(calls::read_approval_request(
+            object,
+            ApprovalKind::Question,
+        )),
+        "approval-answered" | "question-answered" => {
+            EventPayload::ApprovalReplied(calls::read_approval_reply(kind, object)?)
         }
+        "turn-started" => EventPayload::TurnStarted(TurnStart {
+            turn: calls::read_turn(object),
+            message: object.id(&["messageId"]),
+        }),
         "usage" => {
-            let cost = ending::usage_of(object).or_else(|| ending::usage(object));
-            Body::Usage(cost.ok_or(Some("usage without tokens".into()))?)
+            let cost = ending::read_nested_usage(object).or_else(|| ending::read_usage(object));
+            EventPayload::Usage(cost.ok_or(Some("usage without tokens".into()))?)
         }
-        "tasks" => Body::Tasks(tasks(object)?),
-        "activity" => Body::Activity(activity(object)?),
-        "error" => Body::Problem(ending::problem(object, false)),
-        "agent:error" => Body::Problem(ending::problem(object, true)),
-        "stop" => Body::Stop(Stop { grace: object.number(&["grace", "graceMs"]).unwrap_or(0) }),
-        "timed-out" => Body::TimedOut { call: calls::which_if(object) },
-        "run-started" | "agent:run-start" => Body::Started(started(object)),
-        "tools-available" | "agent:tools-available" => Body::ToolsAvailable(available(object)?),
-        "run-ended" | "agent:complete" => Body::Ended(ending::ended(object)),
-        "unknown" => unknown(object)?,
+        "tasks" => EventPayload::Tasks(read_tasks(object)?),
+        "activity" => EventPayload::Activity(read_activity(object)?),
+        "error" => EventPayload::Problem(ending::read_problem(object, false)),
+        "agent:error" => EventPayload::Problem(ending::read_problem(object, true)),
+        "stop" => EventPayload::Stop(StopRequest {
+            grace: object.number(&["grace", "graceMs"]).unwrap_or(0),
+        }),
+        "timed-out" => EventPayload::TimedOut { call: calls::read_optional_call_ref(object) },
+        "run-started" | "agent:run-start" => EventPayload::Started(read_start(object)),
+        "tools-available" | "agent:tools-available" => {
+            EventPayload::ToolsAvailable(read_tools(object)?)
+        }
+        "run-ended" | "agent:complete" => EventPayload::Ended(ending::read_end(object)),
+        "unknown" => read_unknown(object)?,
         _ => return Err(None),
     })
 }
 
 /// A piece of text, or all of it. One that says nothing is fine, unless it says it in a field that
 /// nobody knows.
-fn said(object: &Object<'_>, lacking: &'static str) -> Result<Text, Lacking> {
+fn read_text(object: &EventObject<'_>, lacking: &'static str) -> Result<TextUpdate, MissingField> {
     const ABOUT: [&str; 10] = [
         "type",
         "runId",
@@ -109,64 +132,64 @@ fn said(object: &Object<'_>, lacking: &'static str) -> Result<Text, Lacking> {
         "parentToolCallId",
         "parentToolUseId",
     ];
-    let text = Text {
+    let text = TextUpdate {
         delta: object.text(&["delta"]),
         full: object.text(&["full", "text", "content"]),
-        ..about(object)
+        ..text_target(object)
     };
     let says = text.delta.is_some() || text.full.is_some();
     if says || object.has_only(&ABOUT) { Ok(text) } else { Err(lacking.into()) }
 }
 
-fn about(object: &Object<'_>) -> Text {
-    let parent = calls::parent(object);
-    Text { message: object.id(&["messageId"]), parent, delta: None, full: None }
+fn text_target(object: &EventObject<'_>) -> TextUpdate {
+    let parent = calls::read_parent(object);
+    TextUpdate { message: object.id(&["messageId"]), parent, delta: None, full: None }
 }
 
-fn message(object: &Object<'_>) -> Result<Text, Lacking> {
+fn read_message(object: &EventObject<'_>) -> Result<TextUpdate, MissingField> {
     let content = object.text(&["content"]).ok_or("agent:message without content")?;
     Ok(match object.flag(&["isComplete"]) {
-        Some(true) => Text { full: Some(content), ..about(object) },
-        Some(false) | None => Text { delta: Some(content), ..about(object) },
+        Some(true) => TextUpdate { full: Some(content), ..text_target(object) },
+        Some(false) | None => TextUpdate { delta: Some(content), ..text_target(object) },
     })
 }
 
 /// A thought is a text, or an object with an id and a text.
-fn thought(object: &Object<'_>) -> Result<Text, Lacking> {
+fn read_thought(object: &EventObject<'_>) -> Result<TextUpdate, MissingField> {
     const LACKING: &str = "agent:thought without thought";
-    let whole = about(object);
+    let whole = text_target(object);
     let Some(inner) = object.object(&["thought"]) else {
         let full = object.text(&["thought"]).ok_or(LACKING)?;
-        return Ok(Text { full: Some(full), ..whole });
+        return Ok(TextUpdate { full: Some(full), ..whole });
     };
     let full = inner.text(&["content", "text", "thinking"]).ok_or(LACKING)?;
     let message = inner.id(&["id"]).or(whole.message);
-    let parent = calls::parent(&inner).or(whole.parent);
-    Ok(Text { message, parent, delta: None, full: Some(full) })
+    let parent = calls::read_parent(&inner).or(whole.parent);
+    Ok(TextUpdate { message, parent, delta: None, full: Some(full) })
 }
 
-fn tasks(object: &Object<'_>) -> Result<Vec<Task>, Lacking> {
+fn read_tasks(object: &EventObject<'_>) -> Result<Vec<TaskItem>, MissingField> {
     let items = object.list(&["tasks", "todos"]).ok_or("tasks without tasks")?;
-    Ok(items.into_iter().map(|raw| task(raw, object)).collect())
+    Ok(items.into_iter().map(|raw| read_task(raw, object)).collect())
 }
 
 /// A task that lacks something is still a line of the list.
-fn task<'text>(raw: &'text RawValue, list: &Object<'text>) -> Task {
-    let Some(object) = list.inside(raw) else {
-        list.note("task without status");
+fn read_task<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> TaskItem {
+    let Some(object) = list.parse_nested(raw) else {
+        list.note_unknown("task without status");
         let content = object::text(raw);
-        return Task { id: None, content, status: TaskStatus::Unknown, active: None };
+        return TaskItem { id: None, content, status: TaskStatus::Unknown, active: None };
     };
     let content = object.text(&["content", "title", "text"]);
     if content.is_none() {
-        object.note("task without content");
+        object.note_unknown("task without content");
     }
     let word = object.word(&["status"]);
-    let status = word.as_deref().and_then(words::task);
+    let status = word.as_deref().and_then(enum_names::task_status_from_name);
     if status.is_none() {
-        object.note(word.as_deref().unwrap_or("task without status"));
+        object.note_unknown(word.as_deref().unwrap_or("task without status"));
     }
-    Task {
+    TaskItem {
         id: object.id(&["id"]),
         content: content.unwrap_or_default(),
         status: status.unwrap_or(TaskStatus::Unknown),
@@ -174,17 +197,17 @@ fn task<'text>(raw: &'text RawValue, list: &Object<'text>) -> Task {
     }
 }
 
-fn activity(object: &Object<'_>) -> Result<Activity, Lacking> {
+fn read_activity(object: &EventObject<'_>) -> Result<ActivityCard, MissingField> {
     let kind = object.string(&["kind", "activityType"]).ok_or("activity without kind")?;
-    Ok(Activity {
+    Ok(ActivityCard {
         kind: kind.into(),
         id: object.id(&["activityId", "id", "messageId"]),
-        content: object.json(&["content"]).unwrap_or_else(nothing),
+        content: object.json(&["content"]).unwrap_or_else(null_json),
     })
 }
 
-fn started(object: &Object<'_>) -> Started {
-    Started {
+fn read_start(object: &EventObject<'_>) -> RunStart {
+    RunStart {
         session: object.id(&["sessionId", "sessionKey", "conversationId"]),
         parent: object.id(&["parentRunId"]),
         agent: object.id(&["agent"]),
@@ -192,13 +215,13 @@ fn started(object: &Object<'_>) -> Started {
     }
 }
 
-fn available(object: &Object<'_>) -> Result<ToolsAvailable, Lacking> {
+fn read_tools(object: &EventObject<'_>) -> Result<ToolsAvailable, MissingField> {
     let items = object.list(&["tools"]).ok_or("tools-available without tools")?;
-    let mut tools: Vec<Id> = Vec::with_capacity(items.len());
+    let mut tools: Vec<SharedId> = Vec::with_capacity(items.len());
     for raw in items {
-        match name(raw, object) {
+        match read_tool_name(raw, object) {
             Some(name) => tools.push(name),
-            None => object.note(&format!("tool {raw}")),
+            None => object.note_unknown(&format!("tool {raw}")),
         }
     }
     // A list that says nothing about more to come is the list.
@@ -207,7 +230,7 @@ fn available(object: &Object<'_>) -> Result<ToolsAvailable, Lacking> {
             None | Some("ready") => true,
             Some("initializing") => false,
             Some(other) => {
-                object.note(other);
+                object.note_unknown(other);
                 false
             }
         });
@@ -215,24 +238,24 @@ fn available(object: &Object<'_>) -> Result<ToolsAvailable, Lacking> {
 }
 
 /// A tool is a name, or an object that has one.
-fn name<'text>(raw: &'text RawValue, list: &Object<'text>) -> Option<Id> {
+fn read_tool_name<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> Option<SharedId> {
     match strings::text_of(raw.get()) {
         Some(name) => Some(name.into()),
-        None => list.inside(raw)?.id(&["name"]),
+        None => list.parse_nested(raw)?.id(&["name"]),
     }
 }
 
 /// What we wrote about an event of a type that we did not know.
-fn unknown(object: &Object<'_>) -> Result<Body, Option<Lacking>> {
+fn read_unknown(object: &EventObject<'_>) -> Result<EventPayload, Option<MissingField>> {
     match object.string(&["kind"]) {
         Some(kind) if object.has("raw") => {
-            let raw = object.json(&["raw"]).unwrap_or_else(nothing);
-            Ok(Body::Unknown { kind: kind.into_owned(), raw })
+            let raw = object.json(&["raw"]).unwrap_or_else(null_json);
+            Ok(EventPayload::Unknown { kind: kind.into_owned(), raw })
         }
         Some(_) | None => Err(None),
     }
 }
 
-fn nothing() -> Json {
-    Json::from(&serde_json::Value::Null)
+fn null_json() -> RawJson {
+    RawJson::from(&serde_json::Value::Null)
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 pub(super) fn escape_into(text: &str, out: &mut String) {
     let mut rest = text;
     // What needs no escape goes over in one piece.
-    while let Some((plain, special)) = rest.split_at_checked(plain(rest.as_bytes())) {
+    while let Some((plain, special)) = rest.split_at_checked(plain_length(rest.as_bytes())) {
         out.push_str(plain);
         let mut characters = special.chars();
         let Some(character) = characters.next() else { return };
@@ -42,10 +42,10 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes stand before the next one that needs an escape: a quote, a backslash or a
 /// control character. All of them are ASCII, so a text may be cut there.
-fn plain(bytes: &[u8]) -> usize {
+fn plain_length(bytes: &[u8]) -> usize {
     let (words, tail) = bytes.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
-        let hits = special(u64::from_le_bytes(*word));
+        let hits = special_bytes(u64::from_le_bytes(*word));
         if hits != 0 {
             return at * 8 + (hits.trailing_zeros() / 8) as usize;
         }
@@ -56,7 +56,7 @@ fn plain(bytes: &[u8]) -> usize {
 
 /// Marks special bytes in their high bit. A byte above the first marked one may be marked by
 /// mistake; the first one never is.
-fn special(word: u64) -> u64 {
+fn special_bytes(word: u64) -> u64 {
     let quotes = word ^ (ONES * u64::from(b'"'));
     let slashes = word ^ (ONES * u64::from(b'\\'));
     let controls = word.wrapping_sub(ONES * 0x20) & !word;
@@ -78,7 +78,7 @@ fn unescape(inside: &str, first: usize) -> String {
             Some('b') => out.push('\u{8}'),
             Some('f') => out.push('\u{c}'),
             Some('u') => {
-                let (character, behind) = wide(characters.as_str());
+                let (character, behind) = decode_escape(characters.as_str());
                 out.push(character);
                 characters = behind.chars();
             }
@@ -93,13 +93,13 @@ fn unescape(inside: &str, first: usize) -> String {
 }
 
 /// The character of a `\u` escape, whose digits come first, and what is left.
-fn wide(digits: &str) -> (char, &str) {
+fn decode_escape(digits: &str) -> (char, &str) {
     const BROKEN: char = char::REPLACEMENT_CHARACTER;
-    let Some((unit, rest)) = unit(digits) else { return (BROKEN, digits) };
+    let Some((unit, rest)) = code_unit(digits) else { return (BROKEN, digits) };
     if !(0xd800..0xdc00).contains(&unit) {
         return (char::from_u32(unit).unwrap_or(BROKEN), rest);
     }
-    let pair = rest.strip_prefix("\\u").and_then(self::unit);
+    let pair = rest.strip_prefix("\\u").and_then(self::code_unit);
     match pair {
         Some((low @ 0xdc00..0xe000, behind)) => {
             let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
@@ -109,7 +109,7 @@ fn wide(digits: &str) -> (char, &str) {
     }
 }
 
-fn unit(digits: &str) -> Option<(u32, &str)> {
+fn code_unit(digits: &str) -> Option<(u32, &str)> {
     let (digits, rest) = digits.split_at_checked(4)?;
     Some((u32::from_str_radix(digits, 16).ok()?, rest))
 }

@@ -5,7 +5,7 @@ mod lenient;
 mod desktop;
 mod hostile;
 
-use super::{WireError, read, write};
+use super::{EventParseError, read, write};
 use crate::*;
 
 /// Every example of the reference.
@@ -14,22 +14,22 @@ fn examples() -> Vec<&'static str> {
     reference.lines().filter(|line| line.starts_with("{\"type\"")).collect()
 }
 
-fn id(text: &str) -> Id {
+fn id(text: &str) -> SharedId {
     text.into()
 }
 
-fn json(text: &str) -> Json {
-    Json::parse(text).unwrap_or_else(|| panic!("not JSON: {text}"))
+fn json(text: &str) -> RawJson {
+    RawJson::parse(text).unwrap_or_else(|| panic!("not JSON: {text}"))
 }
 
 /// An event of run `r` that says nothing but its body.
-fn plain(body: Body) -> Event {
-    Event::new(&id("r"), body)
+fn plain(body: EventPayload) -> RunEvent {
+    RunEvent::new(&id("r"), body)
 }
 
 /// An event of run `r` with something strange in it.
-fn odd(word: &str, body: Body) -> Event {
-    Event { odd: Some(id(word)), ..plain(body) }
+fn odd(word: &str, body: EventPayload) -> RunEvent {
+    RunEvent { unknown_word: Some(id(word)), ..plain(body) }
 }
 
 /// Call `c`.
@@ -38,7 +38,7 @@ fn c() -> CallRef {
 }
 
 /// The event of an object of run `r`, whose other fields are given.
-fn event(inside: &str) -> Event {
+fn event(inside: &str) -> RunEvent {
     let text = format!("{{\"runId\":\"r\",{inside}}}");
     read(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

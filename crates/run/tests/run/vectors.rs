@@ -12,7 +12,8 @@ mod told;
 use std::{collections::BTreeSet, fs, path::Path};
 
 use foxwedge_run::{
-    Answer, CallRef, Effect, Id, Input, Json, Limits, Routed, Session, Settings, Verdict, wire,
+    AnswerRoute, ApprovalVerdict, CallRef, MachineInput, MachineLimits, MachineSettings, RawJson,
+    RunEffect, SessionMachine, SharedId, UserAnswer, wire,
 };
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use serde_json::Value;
 fn every_vector_comes_out_as_it_should() {
     for vector in all() {
         let (session, told) = replayed(&vector, inputs(&vector));
-        assert_eq!(session.truth(), vector.says["truth"], "{}", vector.name());
+        assert_eq!(session.canonical_state(), vector.says["truth"], "{}", vector.name());
         assert_eq!(told::announced(&told), vector.says["announced"], "{}", vector.name());
         assert_eq!(told::warnings(&told), vector.says["warnings"], "{}", vector.name());
         if vector.says.get("resolved").is_some() {
@@ -40,7 +41,12 @@ fn other_orders_are_the_same_truth() {
         for order in orders::of(&vector.says["order"], inputs(&vector)) {
             let twice: Vec<&Value> = order.iter().chain(&order).copied().collect();
             let (session, told) = replayed(&vector, twice);
-            assert_eq!(session.truth(), vector.says["truth"], "{}: {order:?}", vector.name());
+            assert_eq!(
+                session.canonical_state(),
+                vector.says["truth"],
+                "{}: {order:?}",
+                vector.name()
+            );
             let announced = told::announced(&told);
             assert_eq!(announced, vector.says["announced"], "{}: {order:?}", vector.name());
             tried += 1;
@@ -54,14 +60,14 @@ fn a_log_is_the_same_run_again() {
     for vector in all().iter().filter(|vector| vector.says["replay"] == true) {
         let (_, told) = replayed(vector, inputs(vector));
         let log = told::emitted(&told);
-        let mut again = Session::new(vector.settings());
+        let mut again = SessionMachine::new(vector.settings());
         let mut effects = Vec::new();
         for line in &log {
             let event = wire::read(line).expect("our own line");
-            again.apply(0, Input::Event(event), &mut effects);
+            again.apply(0, MachineInput::Event(event), &mut effects);
         }
         let told: Vec<Told> = effects.into_iter().map(Told::from).collect();
-        assert_eq!(again.truth(), vector.says["truth"], "{}", vector.name());
+        assert_eq!(again.canonical_state(), vector.says["truth"], "{}", vector.name());
         assert_eq!(told::announced(&told), vector.says["announced"], "{}", vector.name());
         assert_eq!(told::emitted(&told), log, "{}", vector.name());
     }
@@ -88,16 +94,16 @@ impl Vector {
         format!("{}: {}", self.file, self.says["name"])
     }
 
-    fn settings(&self) -> Settings {
-        let (says, usual) = (&self.says["settings"], Settings::default());
+    fn settings(&self) -> MachineSettings {
+        let (says, usual) = (&self.says["settings"], MachineSettings::default());
         let number = |value: &Value| value.as_u64().map(|number| number as usize);
-        Settings {
+        MachineSettings {
             wait: says["wait"].as_u64().unwrap_or(usual.wait),
             interactive: match says["interactive"].as_array() {
-                Some(names) => names.iter().filter_map(Value::as_str).map(Id::from).collect(),
+                Some(names) => names.iter().filter_map(Value::as_str).map(SharedId::from).collect(),
                 None => usual.interactive,
             },
-            limits: Limits {
+            limits: MachineLimits {
                 waiting: number(&says["limits"]["waiting"]).unwrap_or(usual.limits.waiting),
                 runs: number(&says["limits"]["runs"]).unwrap_or(usual.limits.runs),
             },
@@ -107,13 +113,13 @@ impl Vector {
 
 /// What a machine, or the reader in front of it, told.
 enum Told {
-    Effect(Box<Effect>),
+    Effect(Box<RunEffect>),
     /// A line was no event.
     Unreadable,
 }
 
-impl From<Effect> for Told {
-    fn from(effect: Effect) -> Told {
+impl From<RunEffect> for Told {
+    fn from(effect: RunEffect) -> Told {
         Told::Effect(Box::new(effect))
     }
 }
@@ -137,8 +143,8 @@ fn inputs(vector: &Vector) -> Vec<&Value> {
     vector.says["inputs"].as_array().expect("inputs").iter().collect()
 }
 
-fn replayed(vector: &Vector, inputs: Vec<&Value>) -> (Session, Vec<Told>) {
-    let mut session = Session::new(vector.settings());
+fn replayed(vector: &Vector, inputs: Vec<&Value>) -> (SessionMachine, Vec<Told>) {
+    let mut session = SessionMachine::new(vector.settings());
     let mut told = Vec::new();
     for input in inputs {
         give(&mut session, input, &mut told, &vector.name());
@@ -146,7 +152,7 @@ fn replayed(vector: &Vector, inputs: Vec<&Value>) -> (Session, Vec<Told>) {
     (session, told)
 }
 
-fn give(session: &mut Session, input: &Value, told: &mut Vec<Told>, name: &str) {
+fn give(session: &mut SessionMachine, input: &Value, told: &mut Vec<Told>, name: &str) {
     let now = input["now"].as_u64().expect("a time");
     let mut effects = Vec::new();
     let line = match (input.get("event"), &input["line"]) {
@@ -156,47 +162,47 @@ fn give(session: &mut Session, input: &Value, told: &mut Vec<Told>, name: &str) 
     let mut is_unreadable = false;
     let given = match (&line, input.get("answer")) {
         (Some(line), _) => match wire::read(line) {
-            Ok(event) => Input::Event(event),
+            Ok(event) => MachineInput::Event(event),
             Err(_) => {
                 is_unreadable = true;
-                Input::Tick
+                MachineInput::Tick
             }
         },
         (None, Some(said)) => {
             let routed = session.route(&answer(said));
             let code = match &routed {
-                Ok(Routed::Deliver(_)) => "deliver",
-                Ok(Routed::Repeated) => "repeated",
+                Ok(AnswerRoute::Deliver(_)) => "deliver",
+                Ok(AnswerRoute::Repeated) => "repeated",
                 Err(error) => error.code(),
             };
             assert_eq!(input["routed"], code, "{name}: {input}");
             match routed {
-                Ok(Routed::Deliver(event)) => Input::Event(event),
-                Ok(Routed::Repeated) | Err(_) => return,
+                Ok(AnswerRoute::Deliver(event)) => MachineInput::Event(event),
+                Ok(AnswerRoute::Repeated) | Err(_) => return,
             }
         }
-        (None, None) => Input::Tick,
+        (None, None) => MachineInput::Tick,
     };
     session.apply(now, given, &mut effects);
     told.extend(effects.into_iter().map(Told::from));
     told.extend(is_unreadable.then_some(Told::Unreadable));
 }
 
-fn answer(said: &Value) -> Answer {
-    let id = |value: &Value| value.as_str().map(Id::from);
+fn answer(said: &Value) -> UserAnswer {
+    let id = |value: &Value| value.as_str().map(SharedId::from);
     let verdict = match said["verdict"].as_str() {
-        Some("allowed") => Verdict::Allowed,
-        Some("denied") => Verdict::Denied,
-        Some("answered") => Verdict::Answered,
-        _ => Verdict::Cancelled,
+        Some("allowed") => ApprovalVerdict::Allowed,
+        Some("denied") => ApprovalVerdict::Denied,
+        Some("answered") => ApprovalVerdict::Answered,
+        _ => ApprovalVerdict::Cancelled,
     };
     let turn = said["turn"].as_u64().and_then(|turn| u32::try_from(turn).ok());
-    Answer {
+    UserAnswer {
         run: id(&said["run"]),
         call: CallRef { id: id(&said["call"]), turn },
         id: id(&said["id"]),
         verdict,
-        answer: said.get("answer").map(Json::from),
+        answer: said.get("answer").map(RawJson::from),
     }
 }
 

@@ -3,31 +3,31 @@
 use serde_json::{Map, Value, json};
 
 /// How deep a schema is followed.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// How many values are made up.
-const MOST: usize = 1000;
+const MAX_VALUES: usize = 1000;
 
 /// An object with the properties that the schema requires.
-pub(super) fn fit(schema: &Value) -> Value {
-    let mut maker = Maker { root: schema, left: MOST };
-    match maker.value("", schema, DEEPEST) {
+pub(super) fn generate_arguments(schema: &Value) -> Value {
+    let mut maker = ArgumentGenerator { root: schema, remaining_values: MAX_VALUES };
+    match maker.value("", schema, MAX_DEPTH) {
         Value::Object(fields) => Value::Object(fields),
         _ => json!({}),
     }
 }
 
 /// Makes up values, not too many.
-struct Maker<'s> {
+struct ArgumentGenerator<'s> {
     root: &'s Value,
-    left: usize,
+    remaining_values: usize,
 }
 
-impl Maker<'_> {
+impl ArgumentGenerator<'_> {
     fn value(&mut self, name: &str, schema: &Value, deep: usize) -> Value {
-        if deep == 0 || self.left == 0 {
+        if deep == 0 || self.remaining_values == 0 {
             return Value::Null;
         }
-        self.left -= 1;
+        self.remaining_values -= 1;
         if let Some(fixed) = schema.get("const") {
             return fixed.clone();
         }

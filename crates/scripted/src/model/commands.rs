@@ -2,40 +2,40 @@
 
 use serde_json::{Deserializer, Value};
 
-use super::{Called, made_up};
-use crate::request::{Sort, Tool};
+use super::{ScriptedCall, generate_call};
+use crate::request::{ScriptedTool, ToolInputKind};
 
 /// The calls that somebody asks for, in order. Tools that were not declared are not called.
-pub(super) fn read(words: &str, tools: &[Tool]) -> Vec<Called> {
+pub(super) fn parse_calls(words: &str, tools: &[ScriptedTool]) -> Vec<ScriptedCall> {
     if tools.is_empty() {
         return Vec::new();
     }
-    if says(words, "use tools") || says(words, "use the tools") {
-        return tools.iter().map(made_up).collect();
+    if contains_phrase(words, "use tools") || contains_phrase(words, "use the tools") {
+        return tools.iter().map(generate_call).collect();
     }
     let mut calls = Vec::new();
     let mut rest = words;
-    while let Some(behind) = after(rest, "call") {
+    while let Some(behind) = after_phrase(rest, "call") {
         rest = behind;
-        let (name, behind) = name(rest.trim_start());
+        let (name, behind) = split_name(rest.trim_start());
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else { continue };
         rest = behind;
-        let mut call = made_up(tool);
-        if let Some((arguments, behind)) = with(rest) {
+        let mut call = generate_call(tool);
+        if let Some((arguments, behind)) = parse_with(rest) {
             rest = behind;
-            call.arguments = match tool.sort {
-                Sort::Function => arguments,
-                Sort::Custom => Value::String(arguments.to_string()),
+            call.arguments = match tool.input_kind {
+                ToolInputKind::Function => arguments,
+                ToolInputKind::Custom => Value::String(arguments.to_string()),
             };
         }
         calls.push(call);
         // `call a and b` calls both.
-        while let Some(behind) = conjunction(rest) {
-            let (name, behind) = self::name(behind);
+        while let Some(behind) = skip_conjunction(rest) {
+            let (name, behind) = self::split_name(behind);
             let Some(tool) = tools.iter().find(|tool| tool.name == name) else { break };
             rest = behind;
-            let mut call = made_up(tool);
-            if let Some((arguments, behind)) = with(rest) {
+            let mut call = generate_call(tool);
+            if let Some((arguments, behind)) = parse_with(rest) {
                 rest = behind;
                 call.arguments = arguments;
             }
@@ -46,12 +46,12 @@ pub(super) fn read(words: &str, tools: &[Tool]) -> Vec<Called> {
 }
 
 /// Whether a word or phrase is said, as a whole.
-pub(super) fn says(words: &str, phrase: &str) -> bool {
-    after(words, phrase).is_some()
+pub(super) fn contains_phrase(words: &str, phrase: &str) -> bool {
+    after_phrase(words, phrase).is_some()
 }
 
 /// What stands behind the first time that a phrase is said as a whole.
-fn after<'w>(words: &'w str, phrase: &str) -> Option<&'w str> {
+fn after_phrase<'w>(words: &'w str, phrase: &str) -> Option<&'w str> {
     let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
     let mut from = 0;
     loop {
@@ -72,7 +72,7 @@ fn after<'w>(words: &'w str, phrase: &str) -> Option<&'w str> {
 }
 
 /// A tool's name at the beginning, and what stands behind it.
-fn name(words: &str) -> (&str, &str) {
+fn split_name(words: &str) -> (&str, &str) {
     let words = words.trim_start_matches(['`', '"', '\'']);
     let part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
     let end = words.find(|letter| !part(letter)).unwrap_or(words.len());
@@ -82,7 +82,7 @@ fn name(words: &str) -> (&str, &str) {
 }
 
 /// `with {…}` at the beginning: the object, and what stands behind it.
-fn with(words: &str) -> Option<(Value, &str)> {
+fn parse_with(words: &str) -> Option<(Value, &str)> {
     let words = words.trim_start().strip_prefix("with")?.trim_start();
     if !words.starts_with('{') {
         return None;
@@ -93,7 +93,7 @@ fn with(words: &str) -> Option<(Value, &str)> {
 }
 
 /// What stands behind an `and` or a comma at the beginning.
-fn conjunction(words: &str) -> Option<&str> {
+fn skip_conjunction(words: &str) -> Option<&str> {
     let words = words.trim_start();
     let behind = words.strip_prefix("and ").or_else(|| words.strip_prefix(','))?.trim_start();
     let behind = behind.strip_prefix("and ").unwrap_or(behind).trim_start();

@@ -1,33 +1,33 @@
 use super::*;
-use crate::request::Tail;
+use crate::request::ConversationTail;
 use serde_json::json;
 
-fn tool(name: &str, schema: Value) -> Tool {
-    Tool { name: name.to_owned(), sort: Sort::Function, schema }
+fn tool(name: &str, schema: Value) -> ScriptedTool {
+    ScriptedTool { name: name.to_owned(), input_kind: ToolInputKind::Function, schema }
 }
 
-fn seen(words: &str) -> Seen {
+fn seen(words: &str) -> RequestOutline {
     let schema = json!({
         "type": "object",
         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 2}},
         "required": ["city", "days"]
     });
-    Seen {
+    RequestOutline {
         stream: false,
         usage: false,
-        tail: Tail { words: words.to_owned(), answers: Vec::new() },
+        tail: ConversationTail { user_text: words.to_owned(), tool_results: Vec::new() },
         tools: vec![tool("get_weather", schema), tool("mcp.read", Value::Null)],
-        choice: Choice::Auto,
+        choice: ScriptedToolChoice::Auto,
         parallel: true,
-        most: None,
-        thinks: false,
+        max_tokens: None,
+        thinking: false,
     }
 }
 
 /// What is said, in one line.
-fn line(seen: &Seen) -> String {
-    let speech = speak(seen, false);
-    let thought = speech.thought.map(|thought| format!("({thought}) ")).unwrap_or_default();
+fn line(seen: &RequestOutline) -> String {
+    let speech = decide_reply(seen, false);
+    let thought = speech.reasoning.map(|thought| format!("({thought}) ")).unwrap_or_default();
     let calls: Vec<String> =
         speech.calls.iter().map(|call| format!("{}{}", call.name, call.arguments)).collect();
     format!("{thought}{}{} {:?}", speech.text, calls.join(" "), speech.stop)
@@ -36,10 +36,10 @@ fn line(seen: &Seen) -> String {
 #[test]
 fn words_decide_what_is_said() {
     let table = [
-        ("hello", "You said: hello Said"),
-        ("  ", "You said nothing. Said"),
-        ("recall get_weather", "You said: recall get_weather Said"),
-        ("call nobody", "You said: call nobody Said"),
+        ("hello", "You said: hello EndTurn"),
+        ("  ", "You said nothing. EndTurn"),
+        ("recall get_weather", "You said: recall get_weather EndTurn"),
+        ("call nobody", "You said: call nobody EndTurn"),
         ("call get_weather", r#"get_weather{"city":"city","days":2} Called"#),
         ("Please Call `get_weather`.", r#"get_weather{"city":"city","days":2} Called"#),
         ("call get_weather with {\"city\": \"Ulm\"}", r#"get_weather{"city":"Ulm"} Called"#),
@@ -53,8 +53,8 @@ fn words_decide_what_is_said() {
         ),
         ("call get_weather with {broken", r#"get_weather{"city":"city","days":2} Called"#),
         ("use tools", r#"get_weather{"city":"city","days":2} mcp.read{} Called"#),
-        ("think", "(They want: think) You said: think Said"),
-        ("rethink", "You said: rethink Said"),
+        ("think", "(They want: think) You said: think EndTurn"),
+        ("rethink", "You said: rethink EndTurn"),
         ("think and call mcp.read", "(They want: think and call mcp.read) mcp.read{} Called"),
     ];
     for (words, said) in table {
@@ -63,41 +63,44 @@ fn words_decide_what_is_said() {
 }
 
 /// A setting, and what is said under it.
-type Row = (fn(&mut Seen), &'static str);
+type Row = (fn(&mut RequestOutline), &'static str);
 
 #[test]
 fn settings_are_obeyed() {
-    let with = |change: fn(&mut Seen)| {
+    let with = |change: fn(&mut RequestOutline)| {
         let mut seen = seen("use tools");
         change(&mut seen);
         line(&seen)
     };
     let table: [Row; 8] = [
-        (|seen| seen.choice = Choice::None, "You said: use tools Said"),
+        (|seen| seen.choice = ScriptedToolChoice::None, "You said: use tools EndTurn"),
         (|seen| seen.parallel = false, r#"get_weather{"city":"city","days":2} Called"#),
-        (|seen| seen.choice = Choice::Named("mcp.read".to_owned()), "mcp.read{} Called"),
+        (
+            |seen| seen.choice = ScriptedToolChoice::Named("mcp.read".to_owned()),
+            "mcp.read{} Called",
+        ),
         (
             |seen| {
-                seen.choice = Choice::Any;
-                seen.tail.words = "hello".to_owned();
+                seen.choice = ScriptedToolChoice::Any;
+                seen.tail.user_text = "hello".to_owned();
             },
             r#"get_weather{"city":"city","days":2} Called"#,
         ),
-        (|seen| seen.tools.clear(), "You said: use tools Said"),
-        (|seen| seen.most = Some(2), "I would Length"),
+        (|seen| seen.tools.clear(), "You said: use tools EndTurn"),
+        (|seen| seen.max_tokens = Some(2), "I would Length"),
         (
             |seen| {
-                seen.tail.words = String::new();
-                seen.tail.answers = vec!["sunny".to_owned()];
+                seen.tail.user_text = String::new();
+                seen.tail.tool_results = vec!["sunny".to_owned()];
             },
-            "The tool said: sunny Said",
+            "The tool said: sunny EndTurn",
         ),
         (
             |seen| {
-                seen.tail.words = String::new();
-                seen.tail.answers = vec!["sunny".to_owned(), "late".to_owned()];
+                seen.tail.user_text = String::new();
+                seen.tail.tool_results = vec!["sunny".to_owned(), "late".to_owned()];
             },
-            "The tools said: sunny | late Said",
+            "The tools said: sunny | late EndTurn",
         ),
     ];
     for (change, said) in table {
@@ -130,7 +133,7 @@ fn arguments_fit_their_schema() {
         ),
     ];
     for (schema, expected) in table {
-        let found = arguments::fit(&schema);
+        let found = arguments::generate_arguments(&schema);
         // A schema that holds itself is followed for a while.
         if !expected.is_null() {
             assert_eq!(found, expected, "{schema}");

@@ -1,53 +1,53 @@
 //! A stream whose texts come in one piece, cut so that they come word by word.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 /// Letters of arguments in one piece.
 const ARGUMENTS: usize = 12;
 
 /// The frames of a stream, each with its blank line. Long texts are cut into several.
-pub(super) fn frames(wire: Wire, text: &str) -> Vec<String> {
+pub(super) fn split_frames(wire: Format, text: &str) -> Vec<String> {
     let mut frames = Vec::new();
     for frame in text.split_inclusive("\n\n") {
-        match cut(wire, frame) {
+        match split_frame(wire, frame) {
             Some(several) => frames.extend(several),
             None => frames.push(frame.to_owned()),
         }
     }
     match wire {
-        Wire::OpenaiResponses => number(&mut frames),
-        Wire::Gemini => end_with_words(&mut frames),
-        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => {}
+        Format::OpenaiResponses => renumber_events(&mut frames),
+        Format::Gemini => merge_last_frame(&mut frames),
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => {}
     }
     frames
 }
 
 /// Where a frame keeps a text that may come in pieces.
-fn place(wire: Wire, data: &Value) -> Option<String> {
+fn text_pointer(wire: Format, data: &Value) -> Option<String> {
     let is_text = |pointer: &&str| data.pointer(pointer).is_some_and(Value::is_string);
     let candidates: &[&str] = match wire {
-        Wire::OpenaiChat => &[
+        Format::OpenaiChat => &[
             "/choices/0/delta/content",
             "/choices/0/delta/refusal",
             "/choices/0/delta/reasoning_content",
             "/choices/0/delta/tool_calls/0/function/arguments",
         ],
-        Wire::OpenaiResponses => {
+        Format::OpenaiResponses => {
             let kind = data.get("type")?.as_str()?;
             if kind.ends_with(".delta") { &["/delta"] } else { &[] }
         }
-        Wire::Anthropic => &["/delta/text", "/delta/partial_json", "/delta/thinking"],
-        Wire::Gemini => &["/candidates/0/content/parts/0/text"],
-        Wire::Bedrock => &[],
+        Format::Anthropic => &["/delta/text", "/delta/partial_json", "/delta/thinking"],
+        Format::Gemini => &["/candidates/0/content/parts/0/text"],
+        Format::Bedrock => &[],
     };
     candidates.iter().find(|pointer| is_text(pointer)).map(|pointer| (*pointer).to_owned())
 }
 
-fn cut(wire: Wire, frame: &str) -> Option<Vec<String>> {
+fn split_frame(wire: Format, frame: &str) -> Option<Vec<String>> {
     let (head, line) = frame.rsplit_once("data: ")?;
     let data: Value = serde_json::from_str(line.trim_end()).ok()?;
-    let place = place(wire, &data)?;
+    let place = text_pointer(wire, &data)?;
     let text = data.pointer(&place)?.as_str()?;
     let arguments = ["arguments", "partial_json"].iter().any(|end| place.ends_with(end))
         || data.get("type").and_then(Value::as_str).is_some_and(|kind| kind.contains("arguments"));
@@ -60,7 +60,7 @@ fn cut(wire: Wire, frame: &str) -> Option<Vec<String>> {
     let last = pieces.len() - 1;
     for (index, piece) in pieces.iter().enumerate() {
         *data.pointer_mut(&place)? = json!(piece);
-        if wire == Wire::Gemini {
+        if wire == Format::Gemini {
             // Why it ends is told once.
             let mut data = data.clone();
             if index != last
@@ -73,15 +73,15 @@ fn cut(wire: Wire, frame: &str) -> Option<Vec<String>> {
             continue;
         }
         frames.push(format!("{head}data: {data}\n\n"));
-        if wire == Wire::OpenaiChat && index == 0 {
-            only_once(&mut data);
+        if wire == Format::OpenaiChat && index == 0 {
+            remove_repeated_fields(&mut data);
         }
     }
     Some(frames)
 }
 
 /// What only the first piece of a Chat delta tells.
-fn only_once(data: &mut Value) {
+fn remove_repeated_fields(data: &mut Value) {
     if let Some(delta) = data.pointer_mut("/choices/0/delta").and_then(Value::as_object_mut) {
         delta.remove("role");
     }
@@ -119,7 +119,7 @@ fn chunks(text: &str) -> Vec<&str> {
 }
 
 /// Counts the events of a Responses stream anew.
-fn number(frames: &mut [String]) {
+fn renumber_events(frames: &mut [String]) {
     const KEY: &str = "\"sequence_number\":";
     let mut next = 0_u64;
     for frame in frames {
@@ -135,7 +135,7 @@ fn number(frames: &mut [String]) {
 
 /// Google tells why an answer ends beside its last words. A frame of its own would bring an empty
 /// text, which clients send back and judges refuse.
-fn end_with_words(frames: &mut Vec<String>) {
+fn merge_last_frame(frames: &mut Vec<String>) {
     let [.., words, end] = frames.as_slice() else { return };
     let data = |frame: &String| -> Option<Value> {
         serde_json::from_str(frame.split_once("data: ")?.1.trim_end()).ok()

@@ -1,44 +1,44 @@
 //! What came since the model last spoke.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::Value;
 
-use crate::tree::{given, list, said, text};
+use crate::json_fields::{content_text, list, non_null, text};
 
 /// The end of a conversation, behind the model's last turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Tail {
+pub(crate) struct ConversationTail {
     /// What the user says there.
-    pub(crate) words: String,
+    pub(crate) user_text: String,
     /// What tools say there.
-    pub(crate) answers: Vec<String>,
+    pub(crate) tool_results: Vec<String>,
 }
 
 /// Something that was said.
-enum Said {
-    Model,
-    Words(String),
-    Answer(String),
+enum TailItem {
+    ModelTurn,
+    UserText(String),
+    ToolResult(String),
     Nothing,
 }
 
 /// Reads the end of a request.
-pub(super) fn read(wire: Wire, request: &Value) -> Tail {
-    let (key, each): (_, fn(&Value) -> Vec<Said>) = match wire {
-        Wire::OpenaiChat => ("messages", chat),
-        Wire::OpenaiResponses => ("input", item),
-        Wire::Anthropic | Wire::Bedrock => ("messages", anthropic),
-        Wire::Gemini => ("contents", gemini),
+pub(super) fn read_tail(wire: Format, request: &Value) -> ConversationTail {
+    let (key, each): (_, fn(&Value) -> Vec<TailItem>) = match wire {
+        Format::OpenaiChat => ("messages", chat),
+        Format::OpenaiResponses => ("input", item),
+        Format::Anthropic | Format::Bedrock => ("messages", anthropic),
+        Format::Gemini => ("contents", gemini),
     };
-    let mut tail = Tail::default();
+    let mut tail = ConversationTail::default();
     if let Some(Value::String(words)) = request.get(key) {
-        tail.words = words.clone();
+        tail.user_text = words.clone();
         return tail;
     }
     let mut rest = Vec::new();
     for message in list(request, key).iter().rev() {
         let said = each(message);
-        if said.iter().any(|one| matches!(one, Said::Model)) {
+        if said.iter().any(|one| matches!(one, TailItem::ModelTurn)) {
             break;
         }
         rest.push(said);
@@ -46,60 +46,60 @@ pub(super) fn read(wire: Wire, request: &Value) -> Tail {
     let mut words = Vec::new();
     for one in rest.into_iter().rev().flatten() {
         match one {
-            Said::Words(text) => words.push(text),
-            Said::Answer(text) => tail.answers.push(text),
-            Said::Model | Said::Nothing => {}
+            TailItem::UserText(text) => words.push(text),
+            TailItem::ToolResult(text) => tail.tool_results.push(text),
+            TailItem::ModelTurn | TailItem::Nothing => {}
         }
     }
-    tail.words = words.join("\n");
+    tail.user_text = words.join("\n");
     tail
 }
 
-fn chat(message: &Value) -> Vec<Said> {
+fn chat(message: &Value) -> Vec<TailItem> {
     let content = message.get("content").unwrap_or(&Value::Null);
     vec![match text(message, "role") {
-        Some("assistant") => Said::Model,
-        Some("user") => Said::Words(said(content)),
-        Some("tool" | "function") => Said::Answer(said(content)),
-        _ => Said::Nothing,
+        Some("assistant") => TailItem::ModelTurn,
+        Some("user") => TailItem::UserText(content_text(content)),
+        Some("tool" | "function") => TailItem::ToolResult(content_text(content)),
+        _ => TailItem::Nothing,
     }]
 }
 
-fn item(item: &Value) -> Vec<Said> {
+fn item(item: &Value) -> Vec<TailItem> {
     let content = item.get("content").unwrap_or(&Value::Null);
     vec![match (text(item, "type"), text(item, "role")) {
-        (None | Some("message"), Some("user")) => Said::Words(said(content)),
-        (None | Some("message"), Some("assistant")) => Said::Model,
-        (None | Some("message"), _) => Said::Nothing,
+        (None | Some("message"), Some("user")) => TailItem::UserText(content_text(content)),
+        (None | Some("message"), Some("assistant")) => TailItem::ModelTurn,
+        (None | Some("message"), _) => TailItem::Nothing,
         (Some(kind), _) if kind.ends_with("_output") => {
             let output = item.get("output").unwrap_or(&Value::Null);
-            let words = said(output);
-            Said::Answer(if words.is_empty() && !output.is_string() {
+            let words = content_text(output);
+            TailItem::ToolResult(if words.is_empty() && !output.is_string() {
                 output.to_string()
             } else {
                 words
             })
         }
-        (Some("item_reference" | "mcp_approval_response"), _) => Said::Nothing,
-        (Some(_), _) => Said::Model,
+        (Some("item_reference" | "mcp_approval_response"), _) => TailItem::Nothing,
+        (Some(_), _) => TailItem::ModelTurn,
     }]
 }
 
-fn anthropic(message: &Value) -> Vec<Said> {
+fn anthropic(message: &Value) -> Vec<TailItem> {
     match text(message, "role") {
-        Some("assistant") => vec![Said::Model],
+        Some("assistant") => vec![TailItem::ModelTurn],
         Some("user") => match message.get("content") {
             Some(Value::Array(blocks)) => blocks
                 .iter()
                 .map(|block| match text(block, "type") {
-                    Some("text") => words(text(block, "text").unwrap_or_default()),
-                    Some("tool_result") => {
-                        Said::Answer(said(given(block, "content").unwrap_or(&Value::Null)))
-                    }
-                    _ => Said::Nothing,
+                    Some("text") => user_words(text(block, "text").unwrap_or_default()),
+                    Some("tool_result") => TailItem::ToolResult(content_text(
+                        non_null(block, "content").unwrap_or(&Value::Null),
+                    )),
+                    _ => TailItem::Nothing,
                 })
                 .collect(),
-            Some(content) => vec![Said::Words(said(content))],
+            Some(content) => vec![TailItem::UserText(content_text(content))],
             None => Vec::new(),
         },
         _ => Vec::new(),
@@ -107,28 +107,29 @@ fn anthropic(message: &Value) -> Vec<Said> {
 }
 
 /// What the user says. Agents put reminders of their own between the user's words.
-fn words(text: &str) -> Said {
+fn user_words(text: &str) -> TailItem {
     let inner = text.trim().strip_prefix("<system-reminder>");
     match inner.and_then(|inner| inner.strip_suffix("</system-reminder>")) {
-        Some(_) => Said::Nothing,
-        None => Said::Words(text.to_owned()),
+        Some(_) => TailItem::Nothing,
+        None => TailItem::UserText(text.to_owned()),
     }
 }
 
-fn gemini(content: &Value) -> Vec<Said> {
+fn gemini(content: &Value) -> Vec<TailItem> {
     if text(content, "role") == Some("model") {
-        return vec![Said::Model];
+        return vec![TailItem::ModelTurn];
     }
     let parts = list(content, "parts").iter().map(|part| {
-        let answer = given(part, "functionResponse").or_else(|| given(part, "function_response"));
+        let answer =
+            non_null(part, "functionResponse").or_else(|| non_null(part, "function_response"));
         match answer.map(|answer| answer.get("response").unwrap_or(&Value::Null)) {
             Some(response) => {
                 let only = ["output", "result"].iter().find_map(|key| text(response, key));
-                Said::Answer(only.map_or_else(|| response.to_string(), str::to_owned))
+                TailItem::ToolResult(only.map_or_else(|| response.to_string(), str::to_owned))
             }
             None => match text(part, "text") {
-                Some(words) => Said::Words(words.to_owned()),
-                None => Said::Nothing,
+                Some(words) => TailItem::UserText(words.to_owned()),
+                None => TailItem::Nothing,
             },
         }
     });
@@ -150,7 +151,7 @@ mod tests {
         ];
         for (content, expected) in table {
             let request = json!({ "messages": [{ "role": "user", "content": content }] });
-            assert_eq!(read(Wire::Anthropic, &request).words, expected);
+            assert_eq!(read_tail(Format::Anthropic, &request).user_text, expected);
         }
     }
 }

@@ -1,22 +1,22 @@
 //! The tools of a request, and whether they are to be called.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::Value;
 
-use crate::tree::{given, list, text};
+use crate::json_fields::{list, non_null, text};
 
 /// A tool that the client answers.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Tool {
+pub(crate) struct ScriptedTool {
     pub(crate) name: String,
-    pub(crate) sort: Sort,
+    pub(crate) input_kind: ToolInputKind,
     /// What its arguments look like.
     pub(crate) schema: Value,
 }
 
 /// What a tool takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sort {
+pub(crate) enum ToolInputKind {
     /// A JSON object.
     Function,
     /// Any text.
@@ -25,7 +25,7 @@ pub(crate) enum Sort {
 
 /// Whether tools are to be called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Choice {
+pub(crate) enum ScriptedToolChoice {
     /// As the model likes.
     Auto,
     /// Not at all.
@@ -37,9 +37,9 @@ pub(crate) enum Choice {
 }
 
 /// Reads the tools and the choice. A choice among some of the tools leaves out the others.
-pub(super) fn read(wire: Wire, request: &Value) -> (Vec<Tool>, Choice) {
-    let mut tools: Vec<Tool> = match wire {
-        Wire::Gemini => list(request, "tools")
+pub(super) fn read_tools(wire: Format, request: &Value) -> (Vec<ScriptedTool>, ScriptedToolChoice) {
+    let mut tools: Vec<ScriptedTool> = match wire {
+        Format::Gemini => list(request, "tools")
             .iter()
             .flat_map(|tool| {
                 let camel = list(tool, "functionDeclarations");
@@ -47,10 +47,10 @@ pub(super) fn read(wire: Wire, request: &Value) -> (Vec<Tool>, Choice) {
             })
             .filter_map(|tool| {
                 let schema = ["parameters", "parametersJsonSchema", "parameters_json_schema"];
-                function(tool, schema.iter().find_map(|key| given(tool, key)))
+                function(tool, schema.iter().find_map(|key| non_null(tool, key)))
             })
             .collect(),
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Bedrock => {
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => {
             list(request, "tools").iter().filter_map(|one| tool(wire, one)).collect()
         }
     };
@@ -61,36 +61,44 @@ pub(super) fn read(wire: Wire, request: &Value) -> (Vec<Tool>, Choice) {
     (tools, choice)
 }
 
-fn function(tool: &Value, schema: Option<&Value>) -> Option<Tool> {
+fn function(tool: &Value, schema: Option<&Value>) -> Option<ScriptedTool> {
     let name = text(tool, "name")?.to_owned();
-    Some(Tool { name, sort: Sort::Function, schema: schema.cloned().unwrap_or(Value::Null) })
+    Some(ScriptedTool {
+        name,
+        input_kind: ToolInputKind::Function,
+        schema: schema.cloned().unwrap_or(Value::Null),
+    })
 }
 
-fn custom(tool: &Value) -> Option<Tool> {
+fn custom(tool: &Value) -> Option<ScriptedTool> {
     let name = text(tool, "name")?.to_owned();
-    Some(Tool { name, sort: Sort::Custom, schema: Value::Null })
+    Some(ScriptedTool { name, input_kind: ToolInputKind::Custom, schema: Value::Null })
 }
 
-fn tool(wire: Wire, tool: &Value) -> Option<Tool> {
+fn tool(wire: Format, tool: &Value) -> Option<ScriptedTool> {
     match (wire, text(tool, "type")) {
-        (Wire::OpenaiChat, Some("custom")) => custom(tool.get("custom")?),
-        (Wire::OpenaiChat, Some("function")) => {
+        (Format::OpenaiChat, Some("custom")) => custom(tool.get("custom")?),
+        (Format::OpenaiChat, Some("function")) => {
             let body = tool.get("function")?;
-            function(body, given(body, "parameters"))
+            function(body, non_null(body, "parameters"))
         }
-        (Wire::OpenaiResponses, Some("custom")) => custom(tool),
-        (Wire::OpenaiResponses, Some("function")) => function(tool, given(tool, "parameters")),
-        (Wire::Anthropic, None | Some("custom")) => function(tool, given(tool, "input_schema")),
+        (Format::OpenaiResponses, Some("custom")) => custom(tool),
+        (Format::OpenaiResponses, Some("function")) => function(tool, non_null(tool, "parameters")),
+        (Format::Anthropic, None | Some("custom")) => {
+            function(tool, non_null(tool, "input_schema"))
+        }
         // Tools that the provider runs itself.
         (_, _) => None,
     }
 }
 
-fn choice(wire: Wire, request: &Value) -> (Choice, Option<Vec<String>>) {
-    if wire == Wire::Gemini {
+fn choice(wire: Format, request: &Value) -> (ScriptedToolChoice, Option<Vec<String>>) {
+    if wire == Format::Gemini {
         return gemini(request);
     }
-    let Some(choice) = given(request, "tool_choice") else { return (Choice::Auto, None) };
+    let Some(choice) = non_null(request, "tool_choice") else {
+        return (ScriptedToolChoice::Auto, None);
+    };
     if let Some(word) = choice.as_str() {
         return (mode(word), None);
     }
@@ -99,7 +107,9 @@ fn choice(wire: Wire, request: &Value) -> (Choice, Option<Vec<String>>) {
         inside.or_else(|| text(choice, "name")).map(str::to_owned)
     };
     match text(choice, "type") {
-        Some("tool" | "function" | "custom") => (name().map_or(Choice::Any, Choice::Named), None),
+        Some("tool" | "function" | "custom") => {
+            (name().map_or(ScriptedToolChoice::Any, ScriptedToolChoice::Named), None)
+        }
         Some("allowed_tools") => {
             let body = choice.get("allowed_tools").unwrap_or(choice);
             let names = list(body, "tools").iter().filter_map(|tool| {
@@ -109,24 +119,25 @@ fn choice(wire: Wire, request: &Value) -> (Choice, Option<Vec<String>>) {
             (mode(text(body, "mode").unwrap_or("auto")), Some(names.collect()))
         }
         Some(word) => (mode(word), None),
-        None => (Choice::Auto, None),
+        None => (ScriptedToolChoice::Auto, None),
     }
 }
 
-fn mode(word: &str) -> Choice {
+fn mode(word: &str) -> ScriptedToolChoice {
     match word {
-        "required" | "any" => Choice::Any,
-        "none" => Choice::None,
-        _ => Choice::Auto,
+        "required" | "any" => ScriptedToolChoice::Any,
+        "none" => ScriptedToolChoice::None,
+        _ => ScriptedToolChoice::Auto,
     }
 }
 
-fn gemini(request: &Value) -> (Choice, Option<Vec<String>>) {
-    let config = given(request, "toolConfig").or_else(|| given(request, "tool_config"));
+fn gemini(request: &Value) -> (ScriptedToolChoice, Option<Vec<String>>) {
+    let config = non_null(request, "toolConfig").or_else(|| non_null(request, "tool_config"));
     let config = config.and_then(|config| {
-        given(config, "functionCallingConfig").or_else(|| given(config, "function_calling_config"))
+        non_null(config, "functionCallingConfig")
+            .or_else(|| non_null(config, "function_calling_config"))
     });
-    let Some(config) = config else { return (Choice::Auto, None) };
+    let Some(config) = config else { return (ScriptedToolChoice::Auto, None) };
     let names = |key: &str| -> Vec<String> {
         list(config, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
     };
@@ -134,8 +145,8 @@ fn gemini(request: &Value) -> (Choice, Option<Vec<String>>) {
     allowed.extend(names("allowed_function_names"));
     let allowed = (!allowed.is_empty()).then_some(allowed);
     match text(config, "mode") {
-        Some("ANY") => (Choice::Any, allowed),
-        Some("NONE") => (Choice::None, None),
-        _ => (Choice::Auto, allowed),
+        Some("ANY") => (ScriptedToolChoice::Any, allowed),
+        Some("NONE") => (ScriptedToolChoice::None, None),
+        _ => (ScriptedToolChoice::Auto, allowed),
     }
 }

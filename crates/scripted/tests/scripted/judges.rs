@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use foxwedge_core::{Policy, Profile, Question, Severity, Wire, check, explain};
-use foxwedge_dialect::{Want, read};
-use foxwedge_scripted::{Provider, refusal};
+use foxwedge_core::{CheckOptions, Format, Policy, Profile, Severity, check, explain};
+use foxwedge_dialect::{OutlineOptions, read};
+use foxwedge_scripted::{ScriptedProvider, check_request};
 use foxwedge_testkit::{Random, history, sound_history};
 use serde_json::{Map, Value, json};
 
@@ -55,28 +55,28 @@ fn excused(message: &str) -> bool {
     BEYOND_REPAIR.iter().any(|known| message.contains(known))
 }
 
-fn profile(provider: Provider) -> Profile {
+fn profile(provider: ScriptedProvider) -> Profile {
     match provider {
-        Provider::OpenaiChat => Profile::OpenaiChat,
-        Provider::OpenaiResponses => Profile::OpenaiResponses,
-        Provider::Anthropic => Profile::Anthropic,
-        Provider::Gemini => Profile::Gemini,
-        Provider::Mistral => Profile::Mistral,
-        Provider::Deepseek => Profile::Deepseek,
+        ScriptedProvider::OpenaiChat => Profile::OpenaiChat,
+        ScriptedProvider::OpenaiResponses => Profile::OpenaiResponses,
+        ScriptedProvider::Anthropic => Profile::Anthropic,
+        ScriptedProvider::Gemini => Profile::Gemini,
+        ScriptedProvider::Mistral => Profile::Mistral,
+        ScriptedProvider::Deepseek => Profile::Deepseek,
     }
 }
 
-fn question(provider: Provider) -> Question {
-    let question = Question::of(profile(provider));
-    Question { policy: Policy { bold: true, ..question.policy }, ..question }
+fn question(provider: ScriptedProvider) -> CheckOptions {
+    let question = CheckOptions::for_profile(profile(provider));
+    CheckOptions { policy: Policy { allow_unsafe: true, ..question.policy }, ..question }
 }
 
 /// A request around a history, without what lies on a server.
-fn request(provider: Provider, document: Value) -> Value {
-    let key = match provider.wire() {
-        Wire::OpenaiResponses => "input",
-        Wire::Gemini => "contents",
-        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => "messages",
+fn request(provider: ScriptedProvider, document: Value) -> Value {
+    let key = match provider.request_format() {
+        Format::OpenaiResponses => "input",
+        Format::Gemini => "contents",
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
     };
     let mut body = match document {
         Value::Object(fields) => fields,
@@ -90,17 +90,17 @@ fn request(provider: Provider, document: Value) -> Value {
     }
     let named = body.get("model").and_then(Value::as_str);
     let model = match provider {
-        Provider::Mistral => "mistral-large-latest",
-        Provider::Deepseek if named == Some("deepseek-reasoner") => "deepseek-reasoner",
-        Provider::Deepseek => "deepseek-chat",
-        Provider::OpenaiChat => "gpt-5",
-        Provider::OpenaiResponses | Provider::Anthropic | Provider::Gemini => {
-            named.unwrap_or("scripted")
-        }
+        ScriptedProvider::Mistral => "mistral-large-latest",
+        ScriptedProvider::Deepseek if named == Some("deepseek-reasoner") => "deepseek-reasoner",
+        ScriptedProvider::Deepseek => "deepseek-chat",
+        ScriptedProvider::OpenaiChat => "gpt-5",
+        ScriptedProvider::OpenaiResponses
+        | ScriptedProvider::Anthropic
+        | ScriptedProvider::Gemini => named.unwrap_or("scripted"),
     };
     let model = json!(model);
     body.insert("model".to_owned(), model);
-    if provider == Provider::Anthropic {
+    if provider == ScriptedProvider::Anthropic {
         body.insert("max_tokens".to_owned(), json!(1024));
     }
     Value::Object(body)
@@ -115,7 +115,7 @@ fn cases() -> u64 {
 struct Notes(BTreeMap<String, (u64, String)>);
 
 impl Notes {
-    fn add(&mut self, provider: Provider, what: &str, message: &str, case: String) {
+    fn add(&mut self, provider: ScriptedProvider, what: &str, message: &str, case: String) {
         let digits = |letter: char| if letter.is_ascii_digit() { '#' } else { letter };
         let message: String = message.chars().map(digits).take(120).collect();
         let key = format!("{} {what}: {message}", provider.name());
@@ -135,23 +135,28 @@ impl Notes {
 
 #[test]
 fn sound_histories_are_accepted() {
-    let own =
-        [Provider::OpenaiChat, Provider::OpenaiResponses, Provider::Anthropic, Provider::Gemini];
+    let own = [
+        ScriptedProvider::OpenaiChat,
+        ScriptedProvider::OpenaiResponses,
+        ScriptedProvider::Anthropic,
+        ScriptedProvider::Gemini,
+    ];
     let mut notes = Notes::default();
     for provider in own {
         for seed in 0..cases() {
             let size = 1 + usize::try_from(seed % 14).unwrap_or(0);
-            let document = sound_history(&mut Random::new(seed), provider.wire().name(), size);
+            let document =
+                sound_history(&mut Random::new(seed), provider.request_format().name(), size);
             let mut body = request(provider, document);
             // A bare list of the generator may end with the model, and is no request.
-            if provider == Provider::Gemini && ends_with_the_model(&body) {
+            if provider == ScriptedProvider::Gemini && ends_with_the_model(&body) {
                 let turn = json!({"role": "user", "parts": [{"text": "go on"}]});
                 body["contents"]
                     .as_array_mut()
                     .into_iter()
                     .for_each(|list| list.push(turn.clone()));
             }
-            if let Some(refusal) = refusal(provider, body.to_string().as_bytes()) {
+            if let Some(refusal) = check_request(provider, body.to_string().as_bytes()) {
                 notes.add(provider, "refused", &refusal.message, body.to_string());
             }
         }
@@ -169,19 +174,21 @@ fn what_the_engine_mends_is_accepted() {
     let mut notes = Notes::default();
     let mut excuses = Notes::default();
     let (mut refused, mut mended) = (0, 0);
-    for provider in Provider::ALL {
+    for provider in ScriptedProvider::ALL {
         let question = question(provider);
         for seed in 0..cases() {
             let size = 1 + usize::try_from(seed % 12).unwrap_or(0);
-            let document = history(&mut Random::new(seed), provider.wire().name(), size);
+            let document = history(&mut Random::new(seed), provider.request_format().name(), size);
             let body = request(provider, document).to_string();
-            let Ok(reading) = read(&body, provider.wire(), Want { arguments: false }) else {
+            let Ok(reading) =
+                read(&body, provider.request_format(), OutlineOptions { arguments: false })
+            else {
                 continue;
             };
-            let before = refusal(provider, body.as_bytes());
+            let before = check_request(provider, body.as_bytes());
             let (patched, _) = reading.fix(&question);
             let after = patched.to_string();
-            match refusal(provider, after.as_bytes()) {
+            match check_request(provider, after.as_bytes()) {
                 Some(refusal) if excused(&refusal.message) => {
                     excuses.add(provider, "still refused", &refusal.message, after);
                 }
@@ -210,13 +217,15 @@ fn what_the_engine_mends_is_accepted() {
 fn what_the_engine_finds_is_refused() {
     let mut notes = Notes::default();
     let mut unexplained = Notes::default();
-    for provider in Provider::ALL {
+    for provider in ScriptedProvider::ALL {
         let question = question(provider);
         for seed in 0..cases() {
             let size = 1 + usize::try_from(seed % 12).unwrap_or(0);
-            let document = history(&mut Random::new(seed), provider.wire().name(), size);
+            let document = history(&mut Random::new(seed), provider.request_format().name(), size);
             let body = request(provider, document).to_string();
-            let Ok(reading) = read(&body, provider.wire(), Want { arguments: false }) else {
+            let Ok(reading) =
+                read(&body, provider.request_format(), OutlineOptions { arguments: false })
+            else {
                 continue;
             };
             let report = check(&reading.draft, &question);
@@ -226,7 +235,7 @@ fn what_the_engine_finds_is_refused() {
             // Searches of the server have no ids, and nobody knows what it says about their outputs.
             let searches = body.contains("tool_search_output");
             sure.retain(|code| !(stricter(provider, *code, &all) || *code == 102 && searches));
-            match refusal(provider, body.as_bytes()) {
+            match check_request(provider, body.as_bytes()) {
                 None if !sure.is_empty() => {
                     sure.sort_unstable();
                     let codes: Vec<String> = sure.iter().map(|code| spelled(*code)).collect();
@@ -235,7 +244,8 @@ fn what_the_engine_finds_is_refused() {
                 Some(refusal) if !all.is_empty() => {
                     let told = explain(&refusal.body);
                     let known = told.as_ref().is_some_and(|told| {
-                        all.contains(&told.code) || told.also.iter().any(|code| all.contains(code))
+                        all.contains(&told.code)
+                            || told.other_codes.iter().any(|code| all.contains(code))
                     });
                     if !known && !excused(&refusal.message) {
                         let code = told.map(|told| told.code);
@@ -261,11 +271,11 @@ fn what_the_engine_finds_is_refused() {
 /// Where the engine wants more than is known of the provider: an answer's name, thoughts in their place,
 /// reasoning that was there before, an empty role, a text between a call and its answer, an answer
 /// for each of two calls with one id.
-fn stricter(provider: Provider, code: u16, all: &[u16]) -> bool {
+fn stricter(provider: ScriptedProvider, code: u16, all: &[u16]) -> bool {
     match code {
         103 | 107 | 304 | 407 | 501 | 502 => true,
         // Ids may be left out there, and arguments be null.
-        101 | 102 | 302 if provider == Provider::Gemini => true,
+        101 | 102 | 302 if provider == ScriptedProvider::Gemini => true,
         101 => all.contains(&201),
         _ => false,
     }

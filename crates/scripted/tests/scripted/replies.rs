@@ -2,50 +2,51 @@
 
 use std::time::Duration;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_dialect::{
-    canon::{Bit, Outcome, Reply, Stop, decode_reply},
-    stream::{Ending, collect},
+    model::{ContentPart, ModelReply, ModelResponse, StopReason, decode_reply},
+    stream::{CollectedEnding, collect},
 };
-use foxwedge_scripted::{Ask, End, Play, play};
+use foxwedge_scripted::{ResponseEnding, ScriptedRequest, ScriptedResponse, respond};
 use serde_json::{Value, json};
 
-const WIRES: [Wire; 4] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini];
+const WIRES: [Format; 4] =
+    [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini];
 
 fn schema() -> Value {
     json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})
 }
 
 /// A request with words and two tools.
-fn request(wire: Wire, model: &str, words: &str, stream: bool) -> Value {
+fn request(wire: Format, model: &str, words: &str, stream: bool) -> Value {
     let names = ["get_weather", "get_time"];
     match wire {
-        Wire::OpenaiChat => json!({
+        Format::OpenaiChat => json!({
             "model": model, "stream": stream, "messages": [{"role": "user", "content": words}],
             "tools": names.map(|name| json!({"type": "function", "function": {"name": name, "parameters": schema()}}))
         }),
-        Wire::OpenaiResponses => json!({
+        Format::OpenaiResponses => json!({
             "model": model, "stream": stream, "input": [{"role": "user", "content": words}],
             "tools": names.map(|name| json!({"type": "function", "name": name, "parameters": schema()}))
         }),
-        Wire::Anthropic => json!({
+        Format::Anthropic => json!({
             "model": model, "stream": stream, "max_tokens": 1000,
             "messages": [{"role": "user", "content": words}],
             "tools": names.map(|name| json!({"name": name, "input_schema": schema()}))
         }),
-        Wire::Gemini | Wire::Bedrock => json!({
+        Format::Gemini | Format::Bedrock => json!({
             "contents": [{"role": "user", "parts": [{"text": words}]}],
             "tools": [{"functionDeclarations": names.map(|name| json!({"name": name, "parameters": schema()}))}]
         }),
     }
 }
 
-fn path(wire: Wire, model: &str, stream: bool) -> String {
+fn path(wire: Format, model: &str, stream: bool) -> String {
     match wire {
-        Wire::OpenaiChat => "/v1/chat/completions".to_owned(),
-        Wire::OpenaiResponses => "/v1/responses".to_owned(),
-        Wire::Anthropic => "/v1/messages".to_owned(),
-        Wire::Gemini | Wire::Bedrock => {
+        Format::OpenaiChat => "/v1/chat/completions".to_owned(),
+        Format::OpenaiResponses => "/v1/responses".to_owned(),
+        Format::Anthropic => "/v1/messages".to_owned(),
+        Format::Gemini | Format::Bedrock => {
             let model = model.replace('?', "%3F").replace('=', "%3D").replace('&', "%26");
             let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
             format!("/v1beta/models/{model}:{method}")
@@ -53,24 +54,24 @@ fn path(wire: Wire, model: &str, stream: bool) -> String {
     }
 }
 
-fn ask(wire: Wire, model: &str, body: &Value, stream: bool) -> Play {
+fn ask(wire: Format, model: &str, body: &Value, stream: bool) -> ScriptedResponse {
     let body = body.to_string();
     let path = path(wire, model, stream);
-    play(&Ask { wire, path: &path, headers: &[], body: body.as_bytes() })
+    respond(&ScriptedRequest { format: wire, path: &path, headers: &[], body: body.as_bytes() })
 }
 
-fn say(wire: Wire, words: &str, stream: bool) -> Play {
+fn say(wire: Format, words: &str, stream: bool) -> ScriptedResponse {
     ask(wire, "scripted", &request(wire, "scripted", words, stream), stream)
 }
 
 /// A reply in a few words: texts, calls, why it ended.
-fn gist(reply: &Reply<'_>) -> String {
+fn gist(reply: &ModelReply<'_>) -> String {
     let mut told = Vec::new();
     for part in &reply.parts {
-        match part.bit() {
-            Bit::Text(text) => told.push(format!("{:?}", &**text)),
-            Bit::Reasoning(reasoning) => told.push(format!("({})", &*reasoning.text)),
-            Bit::Call(call) => {
+        match part.content() {
+            ContentPart::Text(text) => told.push(format!("{:?}", &**text)),
+            ContentPart::Reasoning(reasoning) => told.push(format!("({})", &*reasoning.text)),
+            ContentPart::ToolCall(call) => {
                 let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
                 told.push(format!("{}{arguments}", call.name));
             }
@@ -78,33 +79,33 @@ fn gist(reply: &Reply<'_>) -> String {
         }
     }
     let stop = match &reply.stop {
-        Some(Stop::End) => "end",
-        Some(Stop::Calls) => "calls",
-        Some(Stop::Length) => "length",
-        Some(Stop::Refusal) => "refusal",
+        Some(StopReason::End) => "end",
+        Some(StopReason::ToolCalls) => "calls",
+        Some(StopReason::Length) => "length",
+        Some(StopReason::Refusal) => "refusal",
         _ => "?",
     };
     format!("{} {stop}", told.join(" "))
 }
 
-fn whole(play: &Play, wire: Wire) -> String {
+fn whole(play: &ScriptedResponse, wire: Format) -> String {
     let body = String::from_utf8(play.body()).expect("text");
     assert_eq!(play.status, 200, "{body}");
     let told = decode_reply(&body, wire).expect("a reply");
     match told.outcome {
-        Outcome::Reply(reply) => gist(&reply),
-        Outcome::Failure(failure) => format!("{failure:?}"),
+        ModelResponse::Reply(reply) => gist(&reply),
+        ModelResponse::Error(failure) => format!("{failure:?}"),
     }
 }
 
-fn streamed(play: &Play, wire: Wire) -> String {
+fn streamed(play: &ScriptedResponse, wire: Format) -> String {
     let body = play.body();
     assert_eq!(play.status, 200, "{}", String::from_utf8_lossy(&body));
     let collection = collect(wire, &body).expect("a stream");
     match &collection.ending {
-        Ending::Whole => gist(&collection.reply),
-        Ending::Failed(failure) => format!("{failure:?}"),
-        Ending::Cut => "cut".to_owned(),
+        CollectedEnding::Complete => gist(&collection.reply),
+        CollectedEnding::Failed(failure) => format!("{failure:?}"),
+        CollectedEnding::Truncated => "cut".to_owned(),
     }
 }
 
@@ -129,20 +130,20 @@ fn a_reply_is_the_same_whole_and_in_pieces_in_every_form() {
             assert_eq!(whole(&say(wire, words, false), wire), said, "{wire:?}");
             let play = say(wire, words, true);
             assert_eq!(streamed(&play, wire), said, "{wire:?}");
-            assert_eq!(play.end, End::Whole);
+            assert_eq!(play.end, ResponseEnding::Complete);
             // One piece for each word of a text.
             let least = if said.contains("You said") { words.split(' ').count() } else { 1 };
-            assert!(play.pieces.len() >= least, "{wire:?} {words}: {}", play.pieces.len());
+            assert!(play.chunks.len() >= least, "{wire:?} {words}: {}", play.chunks.len());
             assert_eq!(play, say(wire, words, true), "the same ask, the same play");
         }
     }
 }
 
 /// The conversation goes on with the reply and answers to all its calls.
-fn go_on(wire: Wire, request: &Value, reply: &Value) -> Value {
+fn go_on(wire: Format, request: &Value, reply: &Value) -> Value {
     let mut next = request.clone();
     let (key, mut more): (&str, Vec<Value>) = match wire {
-        Wire::OpenaiChat => {
+        Format::OpenaiChat => {
             let message = &reply["choices"][0]["message"];
             let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
             let answers = calls.iter().map(
@@ -150,7 +151,7 @@ fn go_on(wire: Wire, request: &Value, reply: &Value) -> Value {
             );
             ("messages", std::iter::once(message.clone()).chain(answers).collect())
         }
-        Wire::OpenaiResponses => {
+        Format::OpenaiResponses => {
             let items = reply["output"].as_array().cloned().unwrap_or_default();
             let calls = items.iter().filter(|item| item["type"] == "function_call");
             let answers: Vec<Value> = calls
@@ -160,7 +161,7 @@ fn go_on(wire: Wire, request: &Value, reply: &Value) -> Value {
                 .collect();
             ("input", items.iter().cloned().chain(answers).collect())
         }
-        Wire::Anthropic => {
+        Format::Anthropic => {
             let blocks = reply["content"].as_array().cloned().unwrap_or_default();
             let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
             let answers: Vec<Value> = calls
@@ -171,7 +172,7 @@ fn go_on(wire: Wire, request: &Value, reply: &Value) -> Value {
             let message = json!({"role": "assistant", "content": blocks});
             ("messages", vec![message, json!({"role": "user", "content": answers})])
         }
-        Wire::Gemini | Wire::Bedrock => {
+        Format::Gemini | Format::Bedrock => {
             let content = reply["candidates"][0]["content"].clone();
             let parts = content["parts"].as_array().cloned().unwrap_or_default();
             let calls = parts.iter().filter_map(|part| part.get("functionCall"));
@@ -200,7 +201,7 @@ fn what_it_said_may_be_sent_back() {
                     let reply: Value = serde_json::from_slice(&first.body()).expect("JSON");
                     assert_eq!(first.status, 200, "{wire:?} {model} {request}\n{reply}");
                     let mut next = go_on(wire, &request, &reply);
-                    if model == "scripted-deepseek-reasoner" && wire == Wire::OpenaiChat {
+                    if model == "scripted-deepseek-reasoner" && wire == Format::OpenaiChat {
                         for message in next["messages"].as_array_mut().expect("a list") {
                             if message["role"] == "assistant"
                                 && message["reasoning_content"].is_null()
@@ -216,11 +217,11 @@ fn what_it_said_may_be_sent_back() {
                         "{wire:?} {model}: {said}"
                     );
                     request = next;
-                    if model.contains("mistral") || wire == Wire::Gemini {
+                    if model.contains("mistral") || wire == Format::Gemini {
                         break;
                     }
                     let words = json!({"role": "user", "content": words});
-                    request[if wire == Wire::OpenaiResponses { "input" } else { "messages" }]
+                    request[if wire == Format::OpenaiResponses { "input" } else { "messages" }]
                         .as_array_mut()
                         .expect("a list")
                         .push(words);
@@ -235,15 +236,15 @@ type Row<'a> = (&'a dyn Fn(&mut Value), &'a str);
 
 #[test]
 fn thinking_is_bound_to_its_past() {
-    let first = request(Wire::Anthropic, "scripted", "think and use tools", false);
+    let first = request(Format::Anthropic, "scripted", "think and use tools", false);
     let reply: Value =
-        serde_json::from_slice(&say(Wire::Anthropic, "think and use tools", false).body())
+        serde_json::from_slice(&say(Format::Anthropic, "think and use tools", false).body())
             .expect("JSON");
-    let next = go_on(Wire::Anthropic, &first, &reply);
+    let next = go_on(Format::Anthropic, &first, &reply);
     let told = |change: &dyn Fn(&mut Value)| {
         let mut changed = next.clone();
         change(&mut changed);
-        let play = ask(Wire::Anthropic, "scripted", &changed, false);
+        let play = ask(Format::Anthropic, "scripted", &changed, false);
         let body: Value = serde_json::from_slice(&play.body()).expect("JSON");
         body["error"]["message"].as_str().unwrap_or("taken").to_owned()
     };
@@ -292,22 +293,22 @@ fn faults_come_on_demand() {
             let body = request(wire, &model, "one two three four five", stream);
             ask(wire, &model, &body, stream)
         };
-        let all = with("", true).pieces.len();
+        let all = with("", true).chunks.len();
         let cut = with("cut=3&pace=5&delay=7", true);
-        assert_eq!((cut.pieces.len(), cut.end), (3, End::Cut));
+        assert_eq!((cut.chunks.len(), cut.end), (3, ResponseEnding::Cut));
         let waits: Vec<u64> = cut
-            .pieces
+            .chunks
             .iter()
-            .map(|piece| u64::try_from(piece.after.as_millis()).unwrap_or(0))
+            .map(|piece| u64::try_from(piece.delay.as_millis()).unwrap_or(0))
             .collect();
         assert_eq!(waits, [7, 5, 5]);
-        assert_eq!(with("hang=2", true).end, End::Hang);
-        assert_eq!(with("hang=0", false).end, End::Hang);
-        assert_eq!(with("malformed", true).pieces.len(), all + 1);
+        assert_eq!(with("hang=2", true).end, ResponseEnding::Hang);
+        assert_eq!(with("hang=0", false).end, ResponseEnding::Hang);
+        assert_eq!(with("malformed", true).chunks.len(), all + 1);
         assert_eq!(with("html", true).header("content-type"), Some("text/html; charset=utf-8"));
         assert_eq!((with("empty", true).status, with("empty", true).body()), (200, Vec::new()));
         let long = with("long-line=200000", true);
-        assert!(long.pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>() > 200_000);
+        assert!(long.chunks.iter().map(|piece| piece.bytes.len()).sum::<usize>() > 200_000);
         for status in [400, 401, 403, 404, 413, 429, 500, 502, 503, 529] {
             let play = with(&format!("status={status}&retry-after=3"), true);
             assert_eq!((play.status, play.header("retry-after")), (status, Some("3")));
@@ -318,13 +319,13 @@ fn faults_come_on_demand() {
         assert!(whole(&with("refuse", false), wire).ends_with("refusal"), "{wire:?}");
         assert!(streamed(&with("refuse", true), wire).ends_with("refusal"), "{wire:?}");
         assert_eq!(
-            with("", true).pieces.iter().map(|piece| piece.after).sum::<Duration>(),
+            with("", true).chunks.iter().map(|piece| piece.delay).sum::<Duration>(),
             Duration::ZERO
         );
     }
     let broken = json!({"model": "scripted?strict=off", "messages": [{"role": "tool", "tool_call_id": "x", "content": "late"}]});
     assert_eq!(
-        whole(&ask(Wire::OpenaiChat, "", &broken, false), Wire::OpenaiChat),
+        whole(&ask(Format::OpenaiChat, "", &broken, false), Format::OpenaiChat),
         r#""The tool said: late" end"#
     );
 }
@@ -332,22 +333,23 @@ fn faults_come_on_demand() {
 #[test]
 fn lists_counts_and_other_paths() {
     let play = |wire, path: &str, body: &str| {
-        let play = play(&Ask { wire, path, headers: &[], body: body.as_bytes() });
+        let play =
+            respond(&ScriptedRequest { format: wire, path, headers: &[], body: body.as_bytes() });
         let body: Value = serde_json::from_slice(&play.body()).expect("JSON");
         (play.status, body)
     };
-    let (status, models) = play(Wire::OpenaiChat, "/v1/models", "");
+    let (status, models) = play(Format::OpenaiChat, "/v1/models", "");
     assert_eq!((status, &models["data"][0]["id"]), (200, &json!("scripted")));
-    let (_, models) = play(Wire::Gemini, "/v1beta/models?pageSize=5", "");
+    let (_, models) = play(Format::Gemini, "/v1beta/models?pageSize=5", "");
     assert_eq!(models["models"][0]["name"], "models/scripted");
     let counted = r#"{"model":"scripted","messages":[{"role":"user","content":"hello"}]}"#;
     assert_eq!(
-        play(Wire::Anthropic, "/v1/messages/count_tokens", counted),
+        play(Format::Anthropic, "/v1/messages/count_tokens", counted),
         (200, json!({"input_tokens": 17}))
     );
-    let (status, body) = play(Wire::Anthropic, "/v1/messages", counted);
+    let (status, body) = play(Format::Anthropic, "/v1/messages", counted);
     assert_eq!((status, &body["error"]["message"]), (400, &json!("max_tokens: Field required")));
-    assert_eq!(play(Wire::OpenaiChat, "/v1/embeddings", "{}").0, 404);
+    assert_eq!(play(Format::OpenaiChat, "/v1/embeddings", "{}").0, 404);
 }
 
 #[test]
@@ -355,9 +357,11 @@ fn a_reply_may_be_cut_by_its_limit() {
     for wire in WIRES {
         let mut body = request(wire, "scripted", "hello", false);
         match wire {
-            Wire::OpenaiResponses => body["max_output_tokens"] = json!(1),
-            Wire::Gemini => body["generationConfig"] = json!({"maxOutputTokens": 1}),
-            Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => body["max_tokens"] = json!(1),
+            Format::OpenaiResponses => body["max_output_tokens"] = json!(1),
+            Format::Gemini => body["generationConfig"] = json!({"maxOutputTokens": 1}),
+            Format::OpenaiChat | Format::Anthropic | Format::Bedrock => {
+                body["max_tokens"] = json!(1)
+            }
         }
         assert_eq!(
             whole(&ask(wire, "scripted", &body, false), wire),

@@ -13,32 +13,35 @@ use std::{
 use foxwedge_run::encode::FrameId;
 
 use super::{
-    Sent, Told,
-    ring::{Found, Over, Ring},
+    FeedItem, SseFrame,
+    ring::{FeedEnd, FrameRing, RingItem},
 };
 use crate::{Result, StoreError};
 
 /// A log that is told.
-pub(super) trait Log {
+pub(super) trait FrameLog {
     /// The first frame behind another, if the log has one already.
-    fn next_behind(&mut self, last: FrameId) -> impl Future<Output = Result<Option<Sent>>> + Send;
+    fn next_after(
+        &mut self,
+        last: FrameId,
+    ) -> impl Future<Output = Result<Option<SseFrame>>> + Send;
 
     /// It is not needed for a while: what it remembers may go.
-    fn rest(&mut self);
+    fn release(&mut self);
 }
 
 /// Where somebody is in a run.
 #[derive(Debug)]
-pub(super) struct Reader<L> {
-    seat: usize,
+pub(super) struct FeedReader<L> {
+    slot: usize,
     last: FrameId,
     log: L,
-    source: Source,
+    source: FrameSource,
 }
 
 /// Where the next frame comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Source {
+enum FrameSource {
     /// The log, until the ring holds what comes next.
     Log,
     /// The ring, and the reader has all that was in there.
@@ -47,53 +50,53 @@ enum Source {
     Ring,
 }
 
-impl<L: Log> Reader<L> {
+impl<L: FrameLog> FeedReader<L> {
     /// Begins behind a frame: in the ring if that holds what comes next, else in the log.
-    pub(super) fn in_ring(ring: &Ring, last: FrameId, log: L) -> Reader<L> {
-        let source = if ring.holds_behind(last) { Source::Waiting } else { Source::Log };
-        Reader { seat: ring.sit(), last, log, source }
+    pub(super) fn in_ring(ring: &FrameRing, last: FrameId, log: L) -> FeedReader<L> {
+        let source = if ring.holds_after(last) { FrameSource::Waiting } else { FrameSource::Log };
+        FeedReader { slot: ring.take_slot(), last, log, source }
     }
 
     /// Begins behind a frame in the log.
-    pub(super) fn in_log(ring: &Ring, last: FrameId, log: L) -> Reader<L> {
-        Reader { seat: ring.sit(), last, log, source: Source::Log }
+    pub(super) fn in_log(ring: &FrameRing, last: FrameId, log: L) -> FeedReader<L> {
+        FeedReader { slot: ring.take_slot(), last, log, source: FrameSource::Log }
     }
 
     /// What comes next. May be dropped halfway: nothing is lost.
-    pub(super) async fn next(&mut self, ring: &Ring) -> Result<Told> {
+    pub(super) async fn next(&mut self, ring: &FrameRing) -> Result<FeedItem> {
         loop {
-            if self.source == Source::Log {
-                if let Some(frame) = self.log.next_behind(self.last).await? {
+            if self.source == FrameSource::Log {
+                if let Some(frame) = self.log.next_after(self.last).await? {
                     self.last = frame.id;
-                    return Ok(Told::Frame(Arc::new(frame)));
+                    return Ok(FeedItem::Frame(Arc::new(frame)));
                 }
-                if !ring.holds_behind(self.last) {
+                if !ring.holds_after(self.last) {
                     // The run went on meanwhile, and so far that the ring is ahead again.
                     continue;
                 }
-                self.log.rest();
-                self.source = Source::Waiting;
+                self.log.release();
+                self.source = FrameSource::Waiting;
             }
-            let (seat, last, source) = (self.seat, self.last, &mut self.source);
+            let (seat, last, source) = (self.slot, self.last, &mut self.source);
             let poll = |context: &mut Context<'_>| {
                 let found = ring.poll(seat, last, context);
                 if found.is_pending() {
-                    *source = Source::Waiting;
+                    *source = FrameSource::Waiting;
                 }
                 found
             };
             return match poll_fn(poll).await {
-                Found::Frame(frame) => {
+                RingItem::Frame(frame) => {
                     self.last = frame.id;
-                    self.source = Source::Ring;
-                    Ok(Told::Frame(frame))
+                    self.source = FrameSource::Ring;
+                    Ok(FeedItem::Frame(frame))
                 }
-                Found::Gone => match std::mem::replace(&mut self.source, Source::Log) {
-                    Source::Ring => Ok(Told::Lagged(self.last)),
-                    Source::Waiting | Source::Log => continue,
+                RingItem::Gone => match std::mem::replace(&mut self.source, FrameSource::Log) {
+                    FrameSource::Ring => Ok(FeedItem::Lagged(self.last)),
+                    FrameSource::Waiting | FrameSource::Log => continue,
                 },
-                Found::Over(Over::Ended) => Ok(Told::Over),
-                Found::Over(Over::Failed(why)) => {
+                RingItem::Ended(FeedEnd::Ended) => Ok(FeedItem::Ended),
+                RingItem::Ended(FeedEnd::Failed(why)) => {
                     let what = "the log".to_owned();
                     Err(StoreError::Corrupt { what, why: why.to_string() })
                 }
@@ -102,9 +105,9 @@ impl<L: Log> Reader<L> {
     }
 }
 
-impl<L> Reader<L> {
+impl<L> FeedReader<L> {
     /// Gives the seat back.
-    pub(super) fn leave(&self, ring: &Ring) {
-        ring.stand_up(self.seat);
+    pub(super) fn leave(&self, ring: &FrameRing) {
+        ring.free_slot(self.slot);
     }
 }

@@ -7,49 +7,49 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use foxwedge_run::Id;
+use foxwedge_run::SharedId;
 
-use super::{Wake, sync::Mutex};
+use super::{StoreWake, sync::Mutex};
 
 /// So many runs may wait for a watcher; with one more it has to look everywhere.
 const RUNS: usize = 1_024;
 
 /// What waits for one watcher.
 #[derive(Debug, Default)]
-pub(super) struct Mailbox {
-    state: Mutex<State>,
+pub(super) struct WatchMailbox {
+    state: Mutex<MailboxState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    waits: Waits,
+struct MailboxState {
+    waiting: WaitingRuns,
     closed: bool,
     waker: Option<Waker>,
 }
 
 #[derive(Debug)]
-enum Waits {
+enum WaitingRuns {
     /// Runs, the one that waits longest first, and the highest place of each.
-    Runs { order: VecDeque<Id>, last: HashMap<Id, u64> },
+    Runs { order: VecDeque<SharedId>, last: HashMap<SharedId, u64> },
     /// More than can be told one by one.
     All,
 }
 
-impl Default for Waits {
-    fn default() -> Waits {
-        Waits::Runs { order: VecDeque::new(), last: HashMap::new() }
+impl Default for WaitingRuns {
+    fn default() -> WaitingRuns {
+        WaitingRuns::Runs { order: VecDeque::new(), last: HashMap::new() }
     }
 }
 
-impl Mailbox {
+impl WatchMailbox {
     /// A run went on to a place.
-    pub(super) fn post(&self, run: &Id, place: u64) {
-        self.change(|state| state.waits.add(run, place));
+    pub(super) fn post(&self, run: &SharedId, place: u64) {
+        self.change(|state| state.waiting.add(run, place));
     }
 
     /// Any run may have gone on.
     pub(super) fn post_all(&self) {
-        self.change(|state| state.waits = Waits::All);
+        self.change(|state| state.waiting = WaitingRuns::All);
     }
 
     /// Nothing comes any more.
@@ -58,9 +58,9 @@ impl Mailbox {
     }
 
     /// What waits longest; or, under the same lock, whom to wake.
-    pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<Wake>> {
-        let mut state = locked(&self.state);
-        match state.waits.take() {
+    pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<StoreWake>> {
+        let mut state = lock(&self.state);
+        match state.waiting.take() {
             Some(wake) => Poll::Ready(Some(wake)),
             None if state.closed => Poll::Ready(None),
             None => {
@@ -70,9 +70,9 @@ impl Mailbox {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut MailboxState)) {
         let waker = {
-            let mut state = locked(&self.state);
+            let mut state = lock(&self.state);
             change(&mut state);
             state.waker.take()
         };
@@ -83,35 +83,35 @@ impl Mailbox {
     }
 }
 
-impl Waits {
-    fn add(&mut self, run: &Id, place: u64) {
-        let Waits::Runs { order, last } = self else { return };
+impl WaitingRuns {
+    fn add(&mut self, run: &SharedId, place: u64) {
+        let WaitingRuns::Runs { order, last } = self else { return };
         if let Some(known) = last.get_mut(run) {
             *known = place.max(*known);
         } else if last.len() < RUNS {
             last.insert(run.clone(), place);
             order.push_back(run.clone());
         } else {
-            *self = Waits::All;
+            *self = WaitingRuns::All;
         }
     }
 
-    fn take(&mut self) -> Option<Wake> {
+    fn take(&mut self) -> Option<StoreWake> {
         match self {
-            Waits::Runs { order, last } => {
+            WaitingRuns::Runs { order, last } => {
                 let run = order.pop_front()?;
                 let last = last.remove(&run)?;
-                Some(Wake::Run { run, last })
+                Some(StoreWake::Run { run, last })
             }
-            Waits::All => {
-                *self = Waits::default();
-                Some(Wake::All)
+            WaitingRuns::All => {
+                *self = WaitingRuns::default();
+                Some(StoreWake::All)
             }
         }
     }
 }
 
 /// A lock that somebody panicked with is still a lock: what it guards is whole between calls.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> super::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> super::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

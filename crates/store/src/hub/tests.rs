@@ -6,14 +6,14 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::{Hub, Wake, Watch};
+use super::{StoreWake, StoreWatch, WakeHub};
 
-fn run(run: &str, last: u64) -> Option<Wake> {
-    Some(Wake::Run { run: run.into(), last })
+fn run(run: &str, last: u64) -> Option<StoreWake> {
+    Some(StoreWake::Run { run: run.into(), last })
 }
 
 /// What is there without waiting.
-fn heard(watch: &mut Watch) -> Vec<Option<Wake>> {
+fn heard(watch: &mut StoreWatch) -> Vec<Option<StoreWake>> {
     let mut heard = Vec::new();
     let mut context = Context::from_waker(Waker::noop());
     while let Poll::Ready(wake) = pin!(watch.next()).poll(&mut context) {
@@ -28,7 +28,7 @@ fn heard(watch: &mut Watch) -> Vec<Option<Wake>> {
 
 #[test]
 fn a_run_is_told_once_with_its_highest_place() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     let mut watch = hub.watch();
     for (id, last) in [("a", 1), ("b", 7), ("a", 3), ("a", 2), ("b", 8)] {
         hub.publish(id, last);
@@ -41,7 +41,7 @@ fn a_run_is_told_once_with_its_highest_place() {
 
 #[test]
 fn the_run_that_waits_longest_comes_first() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     let mut watch = hub.watch();
     for id in ["c", "a", "b", "c"] {
         hub.publish(id, 1);
@@ -51,31 +51,31 @@ fn the_run_that_waits_longest_comes_first() {
 
 #[test]
 fn too_many_runs_become_all() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     let mut watch = hub.watch();
     for number in 0..5_000 {
         hub.publish(&format!("run-{number}"), 1);
     }
-    assert_eq!(heard(&mut watch), [Some(Wake::All)]);
+    assert_eq!(heard(&mut watch), [Some(StoreWake::All)]);
     hub.publish("a", 2);
     assert_eq!(heard(&mut watch), [run("a", 2)]);
 }
 
 #[test]
 fn everybody_hears_of_all_once() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     let (mut first, mut second) = (hub.watch(), hub.watch());
     hub.publish("a", 1);
     hub.wake_all();
     hub.publish("b", 1);
     for watch in [&mut first, &mut second] {
-        assert_eq!(heard(watch), [Some(Wake::All)]);
+        assert_eq!(heard(watch), [Some(StoreWake::All)]);
     }
 }
 
 #[test]
 fn whoever_watches_hears_the_rest_and_then_the_end() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     let mut watch = hub.watch();
     hub.publish("a", 1);
     hub.close();
@@ -85,7 +85,7 @@ fn whoever_watches_hears_the_rest_and_then_the_end() {
 
 #[test]
 fn whoever_begins_later_hears_nothing_of_before() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     hub.publish("a", 1);
     let mut watch = hub.watch();
     assert_eq!(heard(&mut watch), []);
@@ -93,7 +93,7 @@ fn whoever_begins_later_hears_nothing_of_before() {
 
 #[test]
 fn watchers_are_counted() {
-    let hub = Hub::default();
+    let hub = WakeHub::default();
     let first = hub.watch();
     let second = hub.watch();
     assert_eq!(hub.watchers(), 2);

@@ -4,16 +4,17 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Error;
 
 use super::{
-    PostgresStore, ask,
-    failure::{Failure, Trouble},
-    head::Head,
-    row::{self, Run, limit, signed},
+    PostgresStore,
+    failure::{AttemptFailure, PostgresError},
+    log_heads::CachedLogHead,
+    query,
+    row::{self, PostgresRun, limit, signed},
     runs,
 };
 use crate::{
     Lease, RawEvent, RunState, StoreError, StoredEvent,
-    chain::{self, Span},
-    draft::{self, Draft},
+    chain::{self, EventRange},
+    event_draft::{self, EventDraft},
 };
 
 impl PostgresStore {
@@ -23,16 +24,16 @@ impl PostgresStore {
         &self,
         run: &str,
         lease: &Lease,
-        drafts: &[Draft],
-    ) -> Result<u64, Failure> {
-        let client = self.gate.client().await?;
+        drafts: &[EventDraft],
+    ) -> Result<u64, AttemptFailure> {
+        let client = self.pool.client().await?;
         if let Some(head) = self.heads.get(run)
             && head.fence == lease.fence
             && !lease.owner.contains('\0')
             && drafts.first().is_some_and(|first| first.seq == head.last + 1)
         {
-            draft::epochs(run, head.epoch, drafts)?;
-            if let Some(head) = advance(&client, &head, lease, drafts).await? {
+            event_draft::check_epochs(run, head.epoch, drafts)?;
+            if let Some(head) = append_if_current(&client, &head, lease, drafts).await? {
                 self.heads.put(run, head);
                 return Ok(head.last);
             }
@@ -40,14 +41,18 @@ impl PostgresStore {
         }
         let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
         may_write(&found, lease)?;
-        draft::epochs(run, found.row.epoch, drafts)?;
-        let told_again = draft::plan(run, found.row.last, drafts)?;
+        event_draft::check_epochs(run, found.row.epoch, drafts)?;
+        let told_again = event_draft::count_repeated(run, found.row.last, drafts)?;
         let (old, new) = drafts.split_at_checked(told_again).unwrap_or((drafts, &[]));
         compare(&client, &found, old).await?;
-        let mut head = Head::from(&found);
+        let mut head = CachedLogHead::from(&found);
         if !new.is_empty() {
-            let moved = || Failure::Again(Trouble::text("the log went on in the meantime"));
-            head = advance(&client, &head, lease, new).await?.ok_or_else(moved)?;
+            let moved = || {
+                AttemptFailure::Retryable(PostgresError::from_text(
+                    "the log went on in the meantime",
+                ))
+            };
+            head = append_if_current(&client, &head, lease, new).await?.ok_or_else(moved)?;
         }
         self.heads.put(run, head);
         Ok(head.last)
@@ -59,17 +64,18 @@ impl PostgresStore {
         run: &str,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, Failure> {
-        let client = self.gate.client().await?;
+    ) -> Result<Vec<StoredEvent>, AttemptFailure> {
+        let client = self.pool.client().await?;
         let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
-        let head = crate::Head { last: found.row.last, chain: found.chain };
-        let span = Span { run, epoch: found.row.epoch, head, after, limit };
+        let head = crate::LogHead { last: found.row.last, chain: found.chain };
+        let span = EventRange { run, epoch: found.row.epoch, head, after, limit };
         if after >= span.end() {
             return Ok(Vec::new());
         }
         // The event before the first one comes, too, for its link.
         let from = after.saturating_sub(1);
-        let mut events = raw(&client, &found, from, span.end(), limit.saturating_add(1)).await?;
+        let mut events =
+            read_raw_events(&client, &found, from, span.end(), limit.saturating_add(1)).await?;
         let before = events.first().filter(|first| first.seq == after).map(|first| first.chain);
         events.retain(|event| event.seq > after);
         match span.read(before, events) {
@@ -87,15 +93,15 @@ impl PostgresStore {
         run: &str,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<RawEvent>, Failure> {
-        let client = self.gate.client().await?;
+    ) -> Result<Vec<RawEvent>, AttemptFailure> {
+        let client = self.pool.client().await?;
         let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
-        raw(&client, &found, after, u64::MAX, limit).await
+        read_raw_events(&client, &found, after, u64::MAX, limit).await
     }
 }
 
 /// Whether somebody may write to a run.
-pub(super) fn may_write(run: &Run, lease: &Lease) -> Result<(), StoreError> {
+pub(super) fn may_write(run: &PostgresRun, lease: &Lease) -> Result<(), StoreError> {
     match &run.row.state {
         RunState::Ended { .. } => Err(StoreError::Ended(Box::new(run.row.clone()))),
         RunState::Open if run.row.lease.as_ref() != Some(lease) => {
@@ -108,16 +114,16 @@ pub(super) fn may_write(run: &Run, lease: &Lease) -> Result<(), StoreError> {
 /// Refuses events that are told again and are not what was told.
 pub(super) async fn compare(
     client: &impl GenericClient,
-    run: &Run,
-    drafts: &[Draft],
-) -> Result<(), Failure> {
+    run: &PostgresRun,
+    drafts: &[EventDraft],
+) -> Result<(), AttemptFailure> {
     let (Some(first), Some(last)) = (drafts.first(), drafts.last()) else { return Ok(()) };
     let question = "SELECT seq, body, chain FROM events
                     WHERE run = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq";
-    let values: ask::Values<'_> = &[&run.serial, &signed(first.seq), &signed(last.seq)];
-    let stored = ask::rows(client, question, values).await?;
+    let values: query::SqlValues<'_> = &[&run.serial, &signed(first.seq), &signed(last.seq)];
+    let stored = query::rows(client, question, values).await?;
     if stored.len() != drafts.len() {
-        return Err(chain::damaged(&run.row.id, first.seq, "it is missing".to_owned()).into());
+        return Err(chain::damage_error(&run.row.id, first.seq, "it is missing".to_owned()).into());
     }
     for (draft, stored) in drafts.iter().zip(&stored) {
         draft.compare(&run.row.id, &row::event(stored)?.body)?;
@@ -126,7 +132,10 @@ pub(super) async fn compare(
 }
 
 /// The links of new events, and the end of the log with them.
-pub(super) fn extend(head: &Head, drafts: &[Draft]) -> (Head, Vec<Vec<u8>>) {
+pub(super) fn extend_chain(
+    head: &CachedLogHead,
+    drafts: &[EventDraft],
+) -> (CachedLogHead, Vec<Vec<u8>>) {
     let mut after = *head;
     let mut links = Vec::with_capacity(drafts.len());
     for draft in drafts {
@@ -138,17 +147,17 @@ pub(super) fn extend(head: &Head, drafts: &[Draft]) -> (Head, Vec<Vec<u8>>) {
 }
 
 /// The error for a run that is not there.
-pub(super) fn no_run(run: &str) -> Failure {
-    Failure::Answer(StoreError::NoRun(run.to_owned()))
+pub(super) fn no_run(run: &str) -> AttemptFailure {
+    AttemptFailure::Refused(StoreError::NoRun(run.to_owned()))
 }
 
 /// Moves the end of a log on, with the events that do so, if it is still where it was.
-async fn advance(
+async fn append_if_current(
     client: &impl GenericClient,
-    head: &Head,
+    head: &CachedLogHead,
     lease: &Lease,
-    drafts: &[Draft],
-) -> Result<Option<Head>, Error> {
+    drafts: &[EventDraft],
+) -> Result<Option<CachedLogHead>, Error> {
     let statement = "
         WITH head AS (
             UPDATE runs SET last = $5, chain = $6
@@ -159,9 +168,9 @@ async fn advance(
         INSERT INTO events (run, seq, body, chain)
         SELECT head.serial, $3 + event.place, event.body, event.chain
         FROM head, unnest($7::text[], $8::bytea[]) WITH ORDINALITY AS event (body, chain, place)";
-    let (after, links) = extend(head, drafts);
+    let (after, links) = extend_chain(head, drafts);
     let bodies: Vec<&str> = drafts.iter().map(|draft| draft.body.as_str()).collect();
-    let values: ask::Values<'_> = &[
+    let values: query::SqlValues<'_> = &[
         &head.serial,
         &signed(lease.fence),
         &signed(head.last),
@@ -172,20 +181,20 @@ async fn advance(
         &links,
         &lease.owner,
     ];
-    let added = ask::change(client, statement, values).await?;
+    let added = query::execute(client, statement, values).await?;
     Ok((added > 0).then_some(after))
 }
 
 /// Events as they lie there, up to a place.
-async fn raw(
+async fn read_raw_events(
     client: &impl GenericClient,
-    run: &Run,
+    run: &PostgresRun,
     after: u64,
     end: u64,
     most: usize,
-) -> Result<Vec<RawEvent>, Failure> {
+) -> Result<Vec<RawEvent>, AttemptFailure> {
     let question = "SELECT seq, body, chain FROM events
                     WHERE run = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4";
-    let values: ask::Values<'_> = &[&run.serial, &signed(after), &signed(end), &limit(most)];
-    ask::rows(client, question, values).await?.iter().map(row::event).collect()
+    let values: query::SqlValues<'_> = &[&run.serial, &signed(after), &signed(end), &limit(most)];
+    query::rows(client, question, values).await?.iter().map(row::event).collect()
 }

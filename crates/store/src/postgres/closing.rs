@@ -5,24 +5,23 @@ use deadpool_postgres::GenericClient;
 use super::{
     PostgresStore, append,
     append::no_run,
-    ask,
-    failure::Failure,
-    head::Head,
-    records,
-    row::{self, Run, run_columns, signed},
+    failure::AttemptFailure,
+    log_heads::CachedLogHead,
+    query, records,
+    row::{self, PostgresRun, run_columns, signed},
     runs,
-    token::Token,
+    token::AttemptToken,
 };
 use crate::{
-    Authority, Finalized, NewRecord, RunState,
-    draft::{self, Draft},
+    CloseAuthority, FinalizeResult, NewRecord, RunState,
+    event_draft::{self, EventDraft},
 };
 
 /// How a run is ended: what was told, spelled.
-pub(super) struct Closed {
+pub(super) struct PostgresClosing {
     /// When, as the end itself tells.
     pub(super) at: Option<u64>,
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<EventDraft>,
     pub(super) ended: String,
     pub(super) summary: String,
     pub(super) records: Vec<NewRecord>,
@@ -34,54 +33,58 @@ impl PostgresStore {
     pub(super) async fn try_finalize(
         &self,
         run: &str,
-        authority: &Authority,
-        closed: &Closed,
-        token: Token,
-    ) -> Result<Finalized, Failure> {
-        let mut client = self.gate.client().await?;
+        authority: &CloseAuthority,
+        closed: &PostgresClosing,
+        token: AttemptToken,
+    ) -> Result<FinalizeResult, AttemptFailure> {
+        let mut client = self.pool.client().await?;
         let transaction = client.transaction().await?;
         let found = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
         if matches!(found.row.state, RunState::Ended { .. }) {
-            return Ok(verdict(found, token));
+            return Ok(finalize_result(found, token));
         }
-        let count = records::hold(&transaction, &found.row.session).await?;
-        let held = runs::hold(&transaction, run).await?.ok_or_else(|| no_run(run))?;
+        let count = records::lock_session(&transaction, &found.row.session).await?;
+        let held = runs::find_for_update(&transaction, run).await?.ok_or_else(|| no_run(run))?;
         if matches!(held.row.state, RunState::Ended { .. }) {
-            return Ok(verdict(held, token));
+            return Ok(finalize_result(held, token));
         }
         match authority {
-            Authority::Holder(lease) => append::may_write(&held, lease)?,
-            Authority::Operator => {}
+            CloseAuthority::Holder(lease) => append::may_write(&held, lease)?,
+            CloseAuthority::Operator => {}
         }
         let drafts = &closed.drafts;
-        draft::epochs(run, held.row.epoch, drafts)?;
-        let told_again = draft::plan(run, held.row.last, drafts)?;
+        event_draft::check_epochs(run, held.row.epoch, drafts)?;
+        let told_again = event_draft::count_repeated(run, held.row.last, drafts)?;
         let (old, new) = drafts.split_at_checked(told_again).unwrap_or((drafts, &[]));
         append::compare(&transaction, &held, old).await?;
-        let Some(ended) = end(&transaction, &held, closed, new, token).await? else {
+        let Some(ended) = record_end(&transaction, &held, closed, new, token).await? else {
             let ended = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
-            return Ok(verdict(ended, token));
+            return Ok(finalize_result(ended, token));
         };
         records::add(&transaction, &held.row.session, count, &closed.records).await?;
         transaction.commit().await?;
         self.heads.forget(run);
-        Ok(verdict(ended, token))
+        Ok(finalize_result(ended, token))
     }
 }
 
 /// Whose end it is that a run has.
-fn verdict(run: Run, token: Token) -> Finalized {
-    if run.token == token { Finalized::Won(run.row) } else { Finalized::Lost(run.row) }
+fn finalize_result(run: PostgresRun, token: AttemptToken) -> FinalizeResult {
+    if run.token == token {
+        FinalizeResult::Recorded(run.row)
+    } else {
+        FinalizeResult::AlreadyEnded(run.row)
+    }
 }
 
 /// Records the end and the last events, if nobody has ended the run; its row, or nothing.
-async fn end(
+async fn record_end(
     client: &impl GenericClient,
-    run: &Run,
-    closed: &Closed,
-    new: &[Draft],
-    token: Token,
-) -> Result<Option<Run>, Failure> {
+    run: &PostgresRun,
+    closed: &PostgresClosing,
+    new: &[EventDraft],
+    token: AttemptToken,
+) -> Result<Option<PostgresRun>, AttemptFailure> {
     let statement = concat!(
         "WITH ended AS (
              UPDATE runs SET ended_at = coalesce($10, now_ms()), ended = $2, summary = $3,
@@ -98,10 +101,10 @@ async fn end(
         run_columns!(),
         " FROM ended"
     );
-    let before = Head::from(run);
-    let (after, links) = append::extend(&before, new);
+    let before = CachedLogHead::from(run);
+    let (after, links) = append::extend_chain(&before, new);
     let bodies: Vec<&str> = new.iter().map(|draft| draft.body.as_str()).collect();
-    let values: ask::Values<'_> = &[
+    let values: query::SqlValues<'_> = &[
         &run.serial,
         &closed.ended,
         &closed.summary,
@@ -113,5 +116,5 @@ async fn end(
         &token.0,
         &closed.at.map(signed),
     ];
-    ask::row(client, statement, values).await?.as_ref().map(row::run).transpose()
+    query::row(client, statement, values).await?.as_ref().map(row::run).transpose()
 }

@@ -18,82 +18,88 @@ use crate::StoreError;
 
 /// Why an attempt came to nothing.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum AttemptFailure {
     /// It is the answer: the store did not do it, and never will.
-    Answer(StoreError),
+    Refused(StoreError),
     /// Nothing has happened, or it does no harm if it happens twice.
-    Again(Trouble),
+    Retryable(PostgresError),
     /// It is of no use to try again, or nobody knows what happened.
-    Over(Trouble),
+    Final(PostgresError),
 }
 
-impl Failure {
+impl AttemptFailure {
     /// A commit, or a statement that is a transaction by itself, that must not happen twice: only
     /// where the server says that it undid it, it may be tried again.
-    pub(super) fn in_commit(error: Error) -> Failure {
-        let trouble = Trouble::of(&error);
-        if is_undone(&error) { Failure::Again(trouble) } else { Failure::Over(trouble) }
+    pub(super) fn in_commit(error: Error) -> AttemptFailure {
+        let trouble = PostgresError::from_driver(&error);
+        if is_rolled_back(&error) {
+            AttemptFailure::Retryable(trouble)
+        } else {
+            AttemptFailure::Final(trouble)
+        }
     }
 
     /// An insert of what was not there when we looked. If it is there by now, the next attempt
     /// finds it.
-    pub(super) fn in_insert(error: Error) -> Failure {
+    pub(super) fn in_insert(error: Error) -> AttemptFailure {
         match error.code() {
             Some(code) if *code == SqlState::UNIQUE_VIOLATION => {
-                Failure::Again(Trouble::of(&error))
+                AttemptFailure::Retryable(PostgresError::from_driver(&error))
             }
-            Some(_) | None => Failure::from(error),
+            Some(_) | None => AttemptFailure::from(error),
         }
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
-        Failure::Answer(error)
+impl From<StoreError> for AttemptFailure {
+    fn from(error: StoreError) -> AttemptFailure {
+        AttemptFailure::Refused(error)
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        let trouble = Trouble::of(&error);
-        if is_undone(&error) || is_passing(&error) {
-            Failure::Again(trouble)
+impl From<Error> for AttemptFailure {
+    fn from(error: Error) -> AttemptFailure {
+        let trouble = PostgresError::from_driver(&error);
+        if is_rolled_back(&error) || is_transient(&error) {
+            AttemptFailure::Retryable(trouble)
         } else {
-            Failure::Over(trouble)
+            AttemptFailure::Final(trouble)
         }
     }
 }
 
-impl From<PoolError> for Failure {
-    fn from(error: PoolError) -> Failure {
+impl From<PoolError> for AttemptFailure {
+    fn from(error: PoolError) -> AttemptFailure {
         match error {
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                Failure::from(error)
+                AttemptFailure::from(error)
             }
             PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {
-                Failure::Again(Trouble("no connection could be made in time".to_owned()))
+                AttemptFailure::Retryable(PostgresError(
+                    "no connection could be made in time".to_owned(),
+                ))
             }
             PoolError::Timeout(TimeoutType::Wait) => {
-                Failure::Over(Trouble("all connections are in use".to_owned()))
+                AttemptFailure::Final(PostgresError("all connections are in use".to_owned()))
             }
-            other => Failure::Over(Trouble(other.to_string())),
+            other => AttemptFailure::Final(PostgresError(other.to_string())),
         }
     }
 }
 
 /// What the server said, or the way to it. Nothing that was stored stands in it.
 #[derive(Clone, Debug)]
-pub(super) struct Trouble(String);
+pub(super) struct PostgresError(String);
 
-impl Trouble {
-    pub(super) fn text(text: &str) -> Trouble {
-        Trouble(text.to_owned())
+impl PostgresError {
+    pub(super) fn from_text(text: &str) -> PostgresError {
+        PostgresError(text.to_owned())
     }
 
-    pub(super) fn of(error: &Error) -> Trouble {
+    pub(super) fn from_driver(error: &Error) -> PostgresError {
         // The server's detail and context are left out: they quote rows.
         if let Some(told) = error.as_db_error() {
-            return Trouble(format!("{} ({})", told.message(), told.code().code()));
+            return PostgresError(format!("{} ({})", told.message(), told.code().code()));
         }
         let mut text = error.to_string();
         let mut source = error.source();
@@ -104,54 +110,54 @@ impl Trouble {
             }
             source = error.source();
         }
-        Trouble(text)
+        PostgresError(text)
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for PostgresError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for PostgresError {}
 
-impl From<Trouble> for StoreError {
-    fn from(trouble: Trouble) -> StoreError {
+impl From<PostgresError> for StoreError {
+    fn from(trouble: PostgresError) -> StoreError {
         StoreError::Unavailable(trouble.into())
     }
 }
 
 /// How long the wait is from attempt to attempt, in milliseconds. Together they outlast a restart
 /// of the server.
-const WAITS: [u64; 20] = [
+const RETRY_WAITS: [u64; 20] = [
     20, 50, 100, 200, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250,
     250,
 ];
 
 /// Attempts that take long themselves, since nothing comes back, are not made for longer than that.
-const ENOUGH: Duration = Duration::from_secs(20);
+const MAX_RETRY_TIME: Duration = Duration::from_secs(20);
 
 /// Bears failures, as long as it makes sense.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct AttemptBackoff {
     began: Instant,
     attempts: usize,
 }
 
-impl Patience {
-    pub(super) fn new() -> Patience {
-        Patience { began: Instant::now(), attempts: 0 }
+impl AttemptBackoff {
+    pub(super) fn new() -> AttemptBackoff {
+        AttemptBackoff { began: Instant::now(), attempts: 0 }
     }
 
     /// Waits until the next attempt; or says that there is none.
-    pub(super) async fn bear(&mut self, failure: Failure) -> Result<(), StoreError> {
+    pub(super) async fn wait_or_fail(&mut self, failure: AttemptFailure) -> Result<(), StoreError> {
         let trouble = match failure {
-            Failure::Answer(error) => return Err(error),
-            Failure::Over(trouble) => return Err(trouble.into()),
-            Failure::Again(trouble) => trouble,
+            AttemptFailure::Refused(error) => return Err(error),
+            AttemptFailure::Final(trouble) => return Err(trouble.into()),
+            AttemptFailure::Retryable(trouble) => trouble,
         };
-        let wait = WAITS.get(self.attempts).filter(|_| self.began.elapsed() < ENOUGH);
+        let wait = RETRY_WAITS.get(self.attempts).filter(|_| self.began.elapsed() < MAX_RETRY_TIME);
         let Some(wait) = wait else { return Err(trouble.into()) };
         self.attempts += 1;
         let wait = Duration::from_millis(*wait);
@@ -167,13 +173,13 @@ pub(super) fn jitter(wait: Duration) -> Duration {
 }
 
 /// Whether the server says that it has undone the transaction.
-fn is_undone(error: &Error) -> bool {
+fn is_rolled_back(error: &Error) -> bool {
     let undone = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
     error.code().is_some_and(|code| undone.contains(&code))
 }
 
 /// Whether it is about the connection, and a new one may do.
-fn is_passing(error: &Error) -> bool {
+fn is_transient(error: &Error) -> bool {
     if let Some(code) = error.code() {
         let passing = [
             &SqlState::ADMIN_SHUTDOWN,

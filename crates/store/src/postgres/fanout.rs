@@ -11,7 +11,7 @@
 
 mod outbox;
 mod message;
-mod line;
+mod connection;
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,70 +21,72 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use self::{line::Line, outbox::Outbox};
+use self::{connection::ListenConnection, outbox::NoticeOutbox};
 use super::{
-    failure::{Trouble, jitter},
-    gate::Gate,
+    failure::{PostgresError, jitter},
+    pool::PostgresPool,
 };
-use crate::{Result, Watch, hub::Hub};
+use crate::{Result, StoreWatch, hub::WakeHub};
 
 /// How long somebody who wants to watch waits for the connection.
-const READY: Duration = Duration::from_secs(10);
+const READY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last messages may take when the store is closed.
-const FLUSH: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The waits between attempts to connect, in milliseconds.
-const WAITS: [u64; 6] = [20, 100, 300, 1_000, 3_000, 5_000];
+const RECONNECT_WAITS: [u64; 6] = [20, 100, 300, 1_000, 3_000, 5_000];
 
 /// Tells others, and hears from them.
 #[derive(Debug)]
 pub(super) struct FanOut {
-    shared: Arc<Shared>,
-    state: watch::Receiver<State>,
+    shared: Arc<FanOutContext>,
+    state: watch::Receiver<ListenState>,
     task: JoinHandle<()>,
 }
 
 /// What the connection works on.
 #[derive(Debug)]
-struct Shared {
-    gate: Gate,
-    hub: Hub,
-    outbox: Outbox,
+struct FanOutContext {
+    pool: PostgresPool,
+    hub: WakeHub,
+    outbox: NoticeOutbox,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum ListenState {
     Waiting,
     Listening,
-    Down(Trouble),
+    Down(PostgresError),
 }
 
 impl FanOut {
     /// Begins. No connection is made before somebody watches or writes.
-    pub(super) fn new(gate: Gate, hub: Hub) -> FanOut {
-        let shared = Arc::new(Shared { gate, hub, outbox: Outbox::default() });
-        let (teller, state) = watch::channel(State::Waiting);
-        let task = tokio::spawn(keep_on(shared.clone(), teller));
+    pub(super) fn new(gate: PostgresPool, hub: WakeHub) -> FanOut {
+        let shared = Arc::new(FanOutContext { pool: gate, hub, outbox: NoticeOutbox::default() });
+        let (teller, state) = watch::channel(ListenState::Waiting);
+        let task = tokio::spawn(reconnect(shared.clone(), teller));
         FanOut { shared, state, task }
     }
 
     /// A run went on to a place: whoever watches here is woken at once, the others soon.
-    pub(super) fn tell(&self, run: &str, last: u64) {
+    pub(super) fn publish(&self, run: &str, last: u64) {
         self.shared.hub.publish(run, last);
         self.shared.outbox.put(run, last);
     }
 
     /// A new watcher, who hears of everything that is committed from now on.
-    pub(super) async fn watch(&self) -> Result<Watch> {
+    pub(super) async fn watch(&self) -> Result<StoreWatch> {
         let watch = self.shared.hub.watch();
-        self.shared.outbox.poke();
+        self.shared.outbox.wake();
         let mut state = self.state.clone();
-        let listening = state.wait_for(|state| matches!(state, State::Listening));
-        if let Ok(Ok(_)) = timeout(READY, listening).await {
+        let listening = state.wait_for(|state| matches!(state, ListenState::Listening));
+        if let Ok(Ok(_)) = timeout(READY_TIMEOUT, listening).await {
             return Ok(watch);
         }
         let trouble = match &*self.state.borrow() {
-            State::Down(trouble) => trouble.clone(),
-            State::Waiting | State::Listening => Trouble::text("nobody can listen"),
+            ListenState::Down(trouble) => trouble.clone(),
+            ListenState::Waiting | ListenState::Listening => {
+                PostgresError::from_text("nobody can listen")
+            }
         };
         Err(trouble.into())
     }
@@ -92,7 +94,7 @@ impl FanOut {
     /// Waits, though not for long, until everything is told.
     pub(super) async fn flush(&self) {
         // Whoever does not hear of it looks for it soon.
-        let _ = timeout(FLUSH, self.shared.outbox.idle()).await;
+        let _ = timeout(FLUSH_TIMEOUT, self.shared.outbox.wait_until_idle()).await;
     }
 }
 
@@ -104,22 +106,22 @@ impl Drop for FanOut {
 }
 
 /// Connects whenever it is needed, again and again.
-async fn keep_on(shared: Arc<Shared>, state: watch::Sender<State>) {
+async fn reconnect(shared: Arc<FanOutContext>, state: watch::Sender<ListenState>) {
     let mut failed: usize = 0;
     loop {
-        shared.outbox.wanted(|| shared.hub.watchers() > 0).await;
-        let trouble = match Line::connect(&shared).await {
+        shared.outbox.wait_for_notices(|| shared.hub.watchers() > 0).await;
+        let trouble = match ListenConnection::connect(&shared).await {
             Ok(line) => {
                 failed = 0;
                 // Whatever was told while nobody listened is to be read now.
                 shared.hub.wake_all();
-                state.send_replace(State::Listening);
+                state.send_replace(ListenState::Listening);
                 line.serve(&shared).await
             }
             Err(trouble) => trouble,
         };
-        state.send_replace(State::Down(trouble));
-        let wait = WAITS.get(failed).or(WAITS.last()).copied().unwrap_or(0);
+        state.send_replace(ListenState::Down(trouble));
+        let wait = RECONNECT_WAITS.get(failed).or(RECONNECT_WAITS.last()).copied().unwrap_or(0);
         let wait = Duration::from_millis(wait);
         sleep(wait + jitter(wait)).await;
         failed += 1;

@@ -2,21 +2,21 @@
 
 use deadpool_postgres::{Client, GenericClient, Transaction};
 
-use super::failure::Failure;
+use super::failure::AttemptFailure;
 use crate::StoreError;
 
 /// Every step from nothing to now. A step that was released is never changed.
 const STEPS: [(i32, &str, &str); 1] = [(1, "begin", include_str!("migrations/0001_begin.sql"))];
 
 /// Brings a schema up to date. Others that do the same wait for each other.
-pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Failure> {
-    if done(client, schema).await? == latest() {
+pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), AttemptFailure> {
+    if applied_version(client, schema).await? == latest() {
         return Ok(());
     }
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
         let why = format!("the database keeps its texts as {encoding}; it has to be UTF8");
-        return Err(Failure::Answer(StoreError::Invalid(why)));
+        return Err(AttemptFailure::Refused(StoreError::Invalid(why)));
     }
     let transaction = client.transaction().await?;
     // Only one schema of one database waits for the other.
@@ -33,7 +33,7 @@ pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fai
                      at timestamptz NOT NULL DEFAULT clock_timestamp()
                  )";
     transaction.batch_execute(table).await?;
-    let done = done(&transaction, schema).await?;
+    let done = applied_version(&transaction, schema).await?;
     for (number, name, text) in STEPS.iter().filter(|(number, ..)| *number > done) {
         transaction.batch_execute(text).await?;
         let told = "INSERT INTO foxwedge_migrations (number, name) VALUES ($1, $2)";
@@ -48,13 +48,13 @@ fn latest() -> i32 {
     STEPS.iter().map(|(number, ..)| *number).max().unwrap_or(0)
 }
 
-async fn exists(transaction: &Transaction<'_>, schema: &str) -> Result<bool, Failure> {
+async fn exists(transaction: &Transaction<'_>, schema: &str) -> Result<bool, AttemptFailure> {
     let question = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
     Ok(transaction.query_opt(question, &[&schema]).await?.is_some())
 }
 
 /// The last step that was done.
-async fn done(client: &impl GenericClient, schema: &str) -> Result<i32, Failure> {
+async fn applied_version(client: &impl GenericClient, schema: &str) -> Result<i32, AttemptFailure> {
     let there = "SELECT to_regclass($1 || '.foxwedge_migrations') IS NOT NULL";
     if !client.query_one(there, &[&schema]).await?.try_get::<_, bool>(0)? {
         return Ok(0);
@@ -62,7 +62,7 @@ async fn done(client: &impl GenericClient, schema: &str) -> Result<i32, Failure>
     let last = "SELECT coalesce(max(number), 0) FROM foxwedge_migrations";
     let done: i32 = client.query_one(last, &[]).await?.try_get(0)?;
     if done > latest() {
-        return Err(Failure::Answer(StoreError::Invalid(format!(
+        return Err(AttemptFailure::Refused(StoreError::Invalid(format!(
             "schema `{schema}` was made by a newer version: it is at step {done}, and this \
              version knows {}",
             latest()

@@ -5,14 +5,15 @@ use std::collections::{HashMap, HashSet};
 use deadpool_postgres::GenericClient;
 
 use super::{
-    PostgresStore, ask,
-    failure::Failure,
-    row::{self, limit, number, plain, signed},
+    PostgresStore,
+    failure::AttemptFailure,
+    query,
+    row::{self, limit, number, searchable, signed},
     sessions,
 };
 use crate::{
-    NewRecord, Record, StoreError,
-    ordinals::{self, There},
+    NewRecord, StoreError, StoredRecord,
+    ordinals::{self, ExistingRecords},
 };
 
 impl PostgresStore {
@@ -21,10 +22,10 @@ impl PostgresStore {
         &self,
         session: &str,
         records: &[NewRecord],
-    ) -> Result<Vec<u64>, Failure> {
-        let mut client = self.gate.client().await?;
+    ) -> Result<Vec<u64>, AttemptFailure> {
+        let mut client = self.pool.client().await?;
         let transaction = client.transaction().await?;
-        let count = hold(&transaction, session).await?;
+        let count = lock_session(&transaction, session).await?;
         let ordinals = add(&transaction, session, count, records).await?;
         transaction.commit().await?;
         Ok(ordinals)
@@ -36,28 +37,31 @@ impl PostgresStore {
         session: &str,
         after: u64,
         count: usize,
-    ) -> Result<Vec<Record>, Failure> {
-        let client = self.gate.client().await?;
+    ) -> Result<Vec<StoredRecord>, AttemptFailure> {
+        let client = self.pool.client().await?;
         let question = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                         WHERE session = $1 AND ordinal > $2 ORDER BY ordinal LIMIT $3";
-        let values: ask::Values<'_> = &[&plain(session), &signed(after), &limit(count)];
-        let rows = ask::rows(&client, question, values).await?;
+        let values: query::SqlValues<'_> = &[&searchable(session), &signed(after), &limit(count)];
+        let rows = query::rows(&client, question, values).await?;
         if rows.is_empty() {
-            sessions::exists(&client, session).await?;
+            sessions::require_session(&client, session).await?;
         }
         rows.iter().map(row::record).collect()
     }
 }
 
 /// Holds a session until the end of the transaction; how many records it has.
-pub(super) async fn hold(client: &impl GenericClient, session: &str) -> Result<u64, Failure> {
+pub(super) async fn lock_session(
+    client: &impl GenericClient,
+    session: &str,
+) -> Result<u64, AttemptFailure> {
     let question = "SELECT records FROM sessions WHERE id = $1 FOR UPDATE";
-    let held = ask::row(client, question, &[&plain(session)]).await?;
+    let held = query::row(client, question, &[&searchable(session)]).await?;
     number(&held.ok_or_else(|| StoreError::NoSession(session.to_owned()))?, "records")
 }
 
 /// A record in its place. Without a time it is added now.
-pub(super) struct Placed<'a> {
+pub(super) struct PlacedRecord<'a> {
     pub(super) ordinal: u64,
     pub(super) at: Option<u64>,
     pub(super) record: &'a NewRecord,
@@ -69,20 +73,20 @@ pub(super) async fn add(
     session: &str,
     count: u64,
     records: &[NewRecord],
-) -> Result<Vec<u64>, Failure> {
-    let there = There {
-        records: stored(client, session, records).await?,
-        parents: parents(client, session, records).await?,
+) -> Result<Vec<u64>, AttemptFailure> {
+    let there = ExistingRecords {
+        records: find_stored(client, session, records).await?,
+        parents: find_parents(client, session, records).await?,
     };
-    let ordinals = ordinals::place(count, &there, records)?;
-    let new: Vec<Placed<'_>> = ordinals::fresh(count, &ordinals, records)
-        .map(|(ordinal, record)| Placed { ordinal, at: None, record })
+    let ordinals = ordinals::assign_ordinals(count, &there, records)?;
+    let new: Vec<PlacedRecord<'_>> = ordinals::new_records(count, &ordinals, records)
+        .map(|(ordinal, record)| PlacedRecord { ordinal, at: None, record })
         .collect();
     let last = new.last().map_or(count, |placed| placed.ordinal);
     insert(client, session, &new).await?;
     let touch = "UPDATE sessions SET records = $2, touched = greatest(touched, now_ms())
                  WHERE id = $1";
-    ask::change(client, touch, &[&session, &signed(last)]).await?;
+    query::execute(client, touch, &[&session, &signed(last)]).await?;
     Ok(ordinals)
 }
 
@@ -90,8 +94,8 @@ pub(super) async fn add(
 pub(super) async fn insert(
     client: &impl GenericClient,
     session: &str,
-    records: &[Placed<'_>],
-) -> Result<(), Failure> {
+    records: &[PlacedRecord<'_>],
+) -> Result<(), AttemptFailure> {
     if records.is_empty() {
         return Ok(());
     }
@@ -107,7 +111,7 @@ pub(super) async fn insert(
     let column = |of: fn(&NewRecord) -> Option<&str>| -> Vec<Option<&str>> {
         records.iter().map(|placed| of(placed.record)).collect()
     };
-    let values: ask::Values<'_> = &[
+    let values: query::SqlValues<'_> = &[
         &session,
         &ordinals,
         &column(|record| Some(&record.id)),
@@ -117,30 +121,30 @@ pub(super) async fn insert(
         &column(|record| Some(&record.body)),
         &times,
     ];
-    ask::change(client, statement, values).await?;
+    query::execute(client, statement, values).await?;
     Ok(())
 }
 
 /// Those of the records that are there, as they are there.
-async fn stored(
+async fn find_stored(
     client: &impl GenericClient,
     session: &str,
     records: &[NewRecord],
-) -> Result<HashMap<String, Record>, Failure> {
+) -> Result<HashMap<String, StoredRecord>, AttemptFailure> {
     let question = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                     WHERE session = $1 AND id = ANY ($2)";
     let ids: Vec<&str> = records.iter().map(|record| record.id.as_str()).collect();
-    let rows = ask::rows(client, question, &[&session, &ids]).await?;
-    let by_id = |record: Record| (record.record.id.clone(), record);
+    let rows = query::rows(client, question, &[&session, &ids]).await?;
+    let by_id = |record: StoredRecord| (record.record.id.clone(), record);
     rows.iter().map(|row| row::record(row).map(by_id)).collect()
 }
 
 /// Those of the records' parents that are there.
-async fn parents(
+async fn find_parents(
     client: &impl GenericClient,
     session: &str,
     records: &[NewRecord],
-) -> Result<HashSet<String>, Failure> {
+) -> Result<HashSet<String>, AttemptFailure> {
     let wanted: HashSet<&str> =
         records.iter().filter_map(|record| record.parent.as_deref()).collect();
     if wanted.is_empty() {
@@ -148,6 +152,6 @@ async fn parents(
     }
     let wanted: Vec<&str> = wanted.into_iter().collect();
     let question = "SELECT id FROM records WHERE session = $1 AND id = ANY ($2)";
-    let rows = ask::rows(client, question, &[&session, &wanted]).await?;
+    let rows = query::rows(client, question, &[&session, &wanted]).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }

@@ -7,22 +7,22 @@ use deadpool_postgres::Transaction;
 use super::{
     PostgresStore,
     append::no_run,
-    ask,
-    failure::{Failure, Trouble},
-    records::{self, Placed},
-    row::{self, Run, session_columns, signed},
+    failure::{AttemptFailure, PostgresError},
+    query,
+    records::{self, PlacedRecord},
+    row::{self, PostgresRun, session_columns, signed},
     runs,
-    token::Token,
+    token::AttemptToken,
 };
 use crate::{
-    Piece, RawEvent, Record, RunRow, RunState, SessionRow, StoreError,
+    RawEvent, RestoreItem, RunRow, RunState, SessionRow, StoreError, StoredRecord,
     archive::{IMPORT_TTL, IMPORTER},
     chain::ROOT,
     codec,
 };
 
 /// A piece that was put back.
-pub(super) struct Restored {
+pub(super) struct RestoreResult {
     /// How many rows are new.
     pub(super) rows: u64,
     /// How far a run went by it.
@@ -31,20 +31,23 @@ pub(super) struct Restored {
 
 impl PostgresStore {
     /// Puts a piece back.
-    pub(super) async fn try_restore(&self, piece: &Piece) -> Result<Restored, Failure> {
-        let mut client = self.gate.client().await?;
+    pub(super) async fn try_restore(
+        &self,
+        piece: &RestoreItem,
+    ) -> Result<RestoreResult, AttemptFailure> {
+        let mut client = self.pool.client().await?;
         let transaction = client.transaction().await?;
         let restored = match piece {
-            Piece::Session(row) => rows(put_session(&transaction, row).await?),
-            Piece::Records { session, records } => {
-                rows(put_records(&transaction, session, records).await?)
+            RestoreItem::Session(row) => new_rows(put_session(&transaction, row).await?),
+            RestoreItem::Records { session, records } => {
+                new_rows(put_records(&transaction, session, records).await?)
             }
-            Piece::Run(row) => rows(put_run(&transaction, row).await?),
-            Piece::Events { run, events } => put_events(&transaction, run, events).await?,
-            Piece::Left { run } => rows(leave(&transaction, run).await?),
-            Piece::End { run, ended, summary, at } => {
+            RestoreItem::Run(row) => new_rows(put_run(&transaction, row).await?),
+            RestoreItem::Events { run, events } => put_events(&transaction, run, events).await?,
+            RestoreItem::Left { run } => new_rows(release_run(&transaction, run).await?),
+            RestoreItem::End { run, ended, summary, at } => {
                 let end = RunState::Ended { ended: ended.clone(), summary: *summary, at: *at };
-                let spelled = (codec::ended(ended), codec::summary(summary), signed(*at));
+                let spelled = (codec::write_end(ended), codec::write_summary(summary), signed(*at));
                 put_end(&transaction, run, &end, spelled).await?
             }
         };
@@ -56,20 +59,25 @@ impl PostgresStore {
     }
 }
 
-async fn put_session(transaction: &Transaction<'_>, row: &SessionRow) -> Result<u64, Failure> {
+async fn put_session(
+    transaction: &Transaction<'_>,
+    row: &SessionRow,
+) -> Result<u64, AttemptFailure> {
     let statement = "INSERT INTO sessions (id, owner, title, meta, created, touched, epoch)
                      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING";
     let (created, touched) = (signed(row.created), signed(row.touched));
     let epoch = signed(row.epoch);
-    let values: ask::Values<'_> =
+    let values: query::SqlValues<'_> =
         &[&row.id, &row.owner, &row.title, &row.meta, &created, &touched, &epoch];
-    if ask::change(transaction, statement, values).await? > 0 {
+    if query::execute(transaction, statement, values).await? > 0 {
         return Ok(1);
     }
     let question =
         concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1 FOR UPDATE");
-    let gone = || Failure::Again(Trouble::text("the session went away in the meantime"));
-    let known = ask::row(transaction, question, &[&row.id]).await?.ok_or_else(gone)?;
+    let gone = || {
+        AttemptFailure::Retryable(PostgresError::from_text("the session went away in the meantime"))
+    };
+    let known = query::row(transaction, question, &[&row.id]).await?.ok_or_else(gone)?;
     let known = row::session(&known)?;
     let facts =
         |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
@@ -78,32 +86,36 @@ async fn put_session(transaction: &Transaction<'_>, row: &SessionRow) -> Result<
     }
     let later = "UPDATE sessions SET touched = greatest(touched, $2), epoch = greatest(epoch, $3)
                  WHERE id = $1";
-    ask::change(transaction, later, &[&row.id, &touched, &epoch]).await?;
+    query::execute(transaction, later, &[&row.id, &touched, &epoch]).await?;
     Ok(0)
 }
 
 async fn put_records(
     transaction: &Transaction<'_>,
     session: &str,
-    told: &[Record],
-) -> Result<u64, Failure> {
-    let count = records::hold(transaction, session).await?;
+    told: &[StoredRecord],
+) -> Result<u64, AttemptFailure> {
+    let count = records::lock_session(transaction, session).await?;
     let known = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                  WHERE session = $1 AND id = ANY ($2)";
     let ids: Vec<&str> = told.iter().map(|record| record.record.id.as_str()).collect();
-    let known = ask::rows(transaction, known, &[&session, &ids]).await?;
-    let by_id = |record: Record| (record.record.id.clone(), record);
+    let known = query::rows(transaction, known, &[&session, &ids]).await?;
+    let by_id = |record: StoredRecord| (record.record.id.clone(), record);
     let known = known.iter().map(|row| row::record(row).map(by_id));
-    let mut known = known.collect::<Result<HashMap<String, Record>, Failure>>()?;
+    let mut known = known.collect::<Result<HashMap<String, StoredRecord>, AttemptFailure>>()?;
     let mut last = count;
-    let mut new: Vec<Placed<'_>> = Vec::new();
+    let mut new: Vec<PlacedRecord<'_>> = Vec::new();
     for record in told {
         let id = &record.record.id;
         match known.get(id) {
             Some(same) if same == record => {}
             None if record.ordinal == last + 1 => {
                 last += 1;
-                new.push(Placed { ordinal: last, at: Some(record.at), record: &record.record });
+                new.push(PlacedRecord {
+                    ordinal: last,
+                    at: Some(record.at),
+                    record: &record.record,
+                });
                 known.insert(id.clone(), record.clone());
             }
             // Another record has its id, or its place.
@@ -112,12 +124,12 @@ async fn put_records(
     }
     records::insert(transaction, session, &new).await?;
     let grow = "UPDATE sessions SET records = $2 WHERE id = $1";
-    ask::change(transaction, grow, &[&session, &signed(last)]).await?;
+    query::execute(transaction, grow, &[&session, &signed(last)]).await?;
     Ok(last - count)
 }
 
-async fn put_run(transaction: &Transaction<'_>, run: &RunRow) -> Result<u64, Failure> {
-    records::hold(transaction, &run.session).await?;
+async fn put_run(transaction: &Transaction<'_>, run: &RunRow) -> Result<u64, AttemptFailure> {
+    records::lock_session(transaction, &run.session).await?;
     let facts = |row: &RunRow| {
         let RunRow { session, epoch, key, started, agent, model, .. } = row.clone();
         (session, epoch, key, started, agent, model)
@@ -126,14 +138,14 @@ async fn put_run(transaction: &Transaction<'_>, run: &RunRow) -> Result<u64, Fai
         return if facts(&known.row) == facts(run) { Ok(0) } else { conflict(&run.id) };
     }
     let taken = "SELECT 1 FROM runs WHERE session = $1 AND (epoch = $2 OR key = $3) LIMIT 1";
-    let values: ask::Values<'_> = &[&run.session, &signed(run.epoch), &run.key];
-    if ask::row(transaction, taken, values).await?.is_some() {
+    let values: query::SqlValues<'_> = &[&run.session, &signed(run.epoch), &run.key];
+    if query::row(transaction, taken, values).await?.is_some() {
         return conflict(&run.id);
     }
     let statement = "INSERT INTO runs (id, session, epoch, key, agent, model, started, last, chain,
                                        owner, fence, lease_until, token)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, 1, now_ms() + $10, $11)";
-    let values: ask::Values<'_> = &[
+    let values: query::SqlValues<'_> = &[
         &run.id,
         &run.session,
         &signed(run.epoch),
@@ -144,22 +156,22 @@ async fn put_run(transaction: &Transaction<'_>, run: &RunRow) -> Result<u64, Fai
         &ROOT.as_slice(),
         &IMPORTER,
         &signed(IMPORT_TTL),
-        &Token::NOBODY.0,
+        &AttemptToken::NONE.0,
     ];
-    ask::change(transaction, statement, values).await.map_err(Failure::in_insert)
+    query::execute(transaction, statement, values).await.map_err(AttemptFailure::in_insert)
 }
 
 async fn put_events(
     transaction: &Transaction<'_>,
     run: &str,
     events: &[RawEvent],
-) -> Result<Restored, Failure> {
-    let held = runs::hold(transaction, run).await?.ok_or_else(|| no_run(run))?;
+) -> Result<RestoreResult, AttemptFailure> {
+    let held = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
     let again = events.partition_point(|event| event.seq <= held.row.last);
     let (again, new) = events.split_at_checked(again).unwrap_or((events, &[]));
-    same(transaction, &held, again).await?;
-    let (Some(first), Some(last)) = (new.first(), new.last()) else { return Ok(rows(0)) };
-    if !imported(&held) || first.seq != held.row.last + 1 {
+    check_same_events(transaction, &held, again).await?;
+    let (Some(first), Some(last)) = (new.first(), new.last()) else { return Ok(new_rows(0)) };
+    if !is_imported(&held) || first.seq != held.row.last + 1 {
         return conflict(&format!("{run}/{}", first.seq));
     }
     let statement = "
@@ -171,7 +183,7 @@ async fn put_events(
     let places: Vec<i64> = new.iter().map(|event| signed(event.seq)).collect();
     let bodies: Vec<&str> = new.iter().map(|event| event.body.as_str()).collect();
     let links: Vec<&[u8]> = new.iter().map(|event| event.chain.as_slice()).collect();
-    let values: ask::Values<'_> = &[
+    let values: query::SqlValues<'_> = &[
         &held.serial,
         &signed(last.seq),
         &last.chain.as_slice(),
@@ -180,15 +192,15 @@ async fn put_events(
         &bodies,
         &links,
     ];
-    let added = ask::change(transaction, statement, values).await?;
-    Ok(Restored { rows: added, run: Some((run.to_owned(), last.seq)) })
+    let added = query::execute(transaction, statement, values).await?;
+    Ok(RestoreResult { rows: added, run: Some((run.to_owned(), last.seq)) })
 }
 
-async fn leave(transaction: &Transaction<'_>, run: &str) -> Result<u64, Failure> {
-    let held = runs::hold(transaction, run).await?.ok_or_else(|| no_run(run))?;
-    if imported(&held) {
+async fn release_run(transaction: &Transaction<'_>, run: &str) -> Result<u64, AttemptFailure> {
+    let held = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
+    if is_imported(&held) {
         let statement = "UPDATE runs SET lease_until = 0 WHERE serial = $1";
-        ask::change(transaction, statement, &[&held.serial]).await?;
+        query::execute(transaction, statement, &[&held.serial]).await?;
     }
     Ok(0)
 }
@@ -198,33 +210,33 @@ async fn put_end(
     run: &str,
     end: &RunState,
     (ended, summary, at): (String, String, i64),
-) -> Result<Restored, Failure> {
-    let held = runs::hold(transaction, run).await?.ok_or_else(|| no_run(run))?;
+) -> Result<RestoreResult, AttemptFailure> {
+    let held = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
     match &held.row.state {
-        RunState::Ended { .. } if held.row.state == *end => return Ok(rows(0)),
-        RunState::Open if imported(&held) => {}
+        RunState::Ended { .. } if held.row.state == *end => return Ok(new_rows(0)),
+        RunState::Open if is_imported(&held) => {}
         RunState::Ended { .. } | RunState::Open => return conflict(run),
     }
     let statement = "UPDATE runs SET ended_at = $2, ended = $3, summary = $4, closed = now_ms()
                      WHERE serial = $1 AND ended_at IS NULL";
-    let values: ask::Values<'_> = &[&held.serial, &at, &ended, &summary];
-    let changed = ask::change(transaction, statement, values).await?;
-    Ok(Restored { rows: changed, run: Some((run.to_owned(), held.row.last)) })
+    let values: query::SqlValues<'_> = &[&held.serial, &at, &ended, &summary];
+    let changed = query::execute(transaction, statement, values).await?;
+    Ok(RestoreResult { rows: changed, run: Some((run.to_owned(), held.row.last)) })
 }
 
 /// Refuses events that are there and are something else.
-async fn same(
+async fn check_same_events(
     transaction: &Transaction<'_>,
-    run: &Run,
+    run: &PostgresRun,
     events: &[RawEvent],
-) -> Result<(), Failure> {
+) -> Result<(), AttemptFailure> {
     let question = "SELECT seq, body, chain FROM events
                     WHERE run = $1 AND seq = ANY ($2) ORDER BY seq";
     let places: Vec<i64> = events.iter().map(|event| signed(event.seq)).collect();
     if places.is_empty() {
         return Ok(());
     }
-    let stored = ask::rows(transaction, question, &[&run.serial, &places]).await?;
+    let stored = query::rows(transaction, question, &[&run.serial, &places]).await?;
     let stored: Vec<RawEvent> = stored.iter().map(row::event).collect::<Result<_, _>>()?;
     let mut stored = stored.iter();
     match events.iter().find(|event| stored.next() != Some(event)) {
@@ -234,14 +246,14 @@ async fn same(
 }
 
 /// Whether a run is being imported. One that somebody works on is left alone.
-fn imported(run: &Run) -> bool {
+fn is_imported(run: &PostgresRun) -> bool {
     run.row.lease.as_ref().is_some_and(|lease| lease.owner == IMPORTER)
 }
 
-fn rows(rows: u64) -> Restored {
-    Restored { rows, run: None }
+fn new_rows(rows: u64) -> RestoreResult {
+    RestoreResult { rows, run: None }
 }
 
-fn conflict<T>(id: &str) -> Result<T, Failure> {
-    Err(Failure::Answer(StoreError::Conflict(id.to_owned())))
+fn conflict<T>(id: &str) -> Result<T, AttemptFailure> {
+    Err(AttemptFailure::Refused(StoreError::Conflict(id.to_owned())))
 }

@@ -1,12 +1,12 @@
 //! Rows of the database, read.
 
-use foxwedge_run::{Ended, Summary};
+use foxwedge_run::{RunEnd, RunSummary};
 use tokio_postgres::Row;
 
-use super::{failure::Failure, token::Token};
+use super::{failure::AttemptFailure, token::AttemptToken};
 use crate::{
-    Lease, NewRecord, RawEvent, Record, RunRow, RunState, SessionRow, StoreError,
-    chain::{self, Link, ROOT},
+    Lease, NewRecord, RawEvent, RunRow, RunState, SessionRow, StoreError, StoredRecord,
+    chain::{self, ChainLink, ROOT},
     codec,
 };
 
@@ -29,16 +29,16 @@ pub(super) use {run_columns, session_columns};
 
 /// A run, with what only we need to know.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct PostgresRun {
     pub(super) row: RunRow,
     pub(super) serial: i64,
     pub(super) fence: u64,
-    pub(super) chain: Link,
-    pub(super) token: Token,
+    pub(super) chain: ChainLink,
+    pub(super) token: AttemptToken,
 }
 
 /// A session.
-pub(super) fn session(row: &Row) -> Result<SessionRow, Failure> {
+pub(super) fn session(row: &Row) -> Result<SessionRow, AttemptFailure> {
     Ok(SessionRow {
         id: row.try_get("id")?,
         owner: row.try_get("owner")?,
@@ -52,7 +52,7 @@ pub(super) fn session(row: &Row) -> Result<SessionRow, Failure> {
 }
 
 /// A run.
-pub(super) fn run(row: &Row) -> Result<Run, Failure> {
+pub(super) fn run(row: &Row) -> Result<PostgresRun, AttemptFailure> {
     let id: String = row.try_get("id")?;
     let fence = number(row, "fence")?;
     let state = state(&id, row)?;
@@ -63,7 +63,7 @@ pub(super) fn run(row: &Row) -> Result<Run, Failure> {
         }
         RunState::Ended { .. } => (None, None),
     };
-    let (serial, token) = (row.try_get("serial")?, Token(row.try_get("token")?));
+    let (serial, token) = (row.try_get("serial")?, AttemptToken(row.try_get("token")?));
     let chain = link(&id, row)?;
     let row = RunRow {
         session: row.try_get("session")?,
@@ -78,12 +78,12 @@ pub(super) fn run(row: &Row) -> Result<Run, Failure> {
         model: row.try_get("model")?,
         id,
     };
-    Ok(Run { row, serial, fence, chain, token })
+    Ok(PostgresRun { row, serial, fence, chain, token })
 }
 
 /// A record of a session.
-pub(super) fn record(row: &Row) -> Result<Record, Failure> {
-    Ok(Record {
+pub(super) fn record(row: &Row) -> Result<StoredRecord, AttemptFailure> {
+    Ok(StoredRecord {
         ordinal: number(row, "ordinal")?,
         at: number(row, "at")?,
         record: NewRecord {
@@ -97,7 +97,7 @@ pub(super) fn record(row: &Row) -> Result<Record, Failure> {
 }
 
 /// An event, verified by nobody. A link that is none becomes one that fits nothing.
-pub(super) fn event(row: &Row) -> Result<RawEvent, Failure> {
+pub(super) fn event(row: &Row) -> Result<RawEvent, AttemptFailure> {
     let chain: Vec<u8> = row.try_get("chain")?;
     Ok(RawEvent {
         seq: number(row, "seq")?,
@@ -107,17 +107,17 @@ pub(super) fn event(row: &Row) -> Result<RawEvent, Failure> {
 }
 
 /// The link of the row's chain.
-pub(super) fn link(run: &str, row: &Row) -> Result<Link, Failure> {
+pub(super) fn link(run: &str, row: &Row) -> Result<ChainLink, AttemptFailure> {
     let chain: Vec<u8> = row.try_get("chain")?;
     let bad = |chain: Vec<u8>| {
         let why = format!("its link has {} bytes", chain.len());
-        Failure::Answer(chain::damaged(run, 0, why))
+        AttemptFailure::Refused(chain::damage_error(run, 0, why))
     };
     chain.try_into().map_err(bad)
 }
 
 /// A number that is not negative.
-pub(super) fn number(row: &Row, column: &str) -> Result<u64, Failure> {
+pub(super) fn number(row: &Row, column: &str) -> Result<u64, AttemptFailure> {
     unsigned(column, row.try_get(column)?)
 }
 
@@ -128,7 +128,7 @@ pub(super) fn signed(number: u64) -> i64 {
 
 /// A text to look for. PostgreSQL cannot keep U+0000, so that nothing has such a name, and an
 /// empty one has nobody, either.
-pub(super) fn plain(text: &str) -> &str {
+pub(super) fn searchable(text: &str) -> &str {
     if text.contains('\0') { "" } else { text }
 }
 
@@ -137,27 +137,27 @@ pub(super) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn state(run: &str, row: &Row) -> Result<RunState, Failure> {
+fn state(run: &str, row: &Row) -> Result<RunState, AttemptFailure> {
     let at: Option<i64> = row.try_get("ended_at")?;
     let (ended, summary): (Option<String>, Option<String>) =
         (row.try_get("ended")?, row.try_get("summary")?);
     match (at, ended, summary) {
         (Some(at), Some(ended), Some(summary)) => {
-            let ended: Ended = codec::read_ended(run, &ended)?;
-            let summary: Summary = codec::read_summary(run, &summary)?;
+            let ended: RunEnd = codec::read_end(run, &ended)?;
+            let summary: RunSummary = codec::read_summary(run, &summary)?;
             Ok(RunState::Ended { ended, summary, at: unsigned("ended_at", at)? })
         }
         (None, None, None) => Ok(RunState::Open),
-        (_, _, _) => Err(Failure::Answer(StoreError::Corrupt {
+        (_, _, _) => Err(AttemptFailure::Refused(StoreError::Corrupt {
             what: format!("the end of run `{run}`"),
             why: "half of it is missing".to_owned(),
         })),
     }
 }
 
-fn unsigned(column: &str, number: i64) -> Result<u64, Failure> {
+fn unsigned(column: &str, number: i64) -> Result<u64, AttemptFailure> {
     u64::try_from(number).map_err(|_| {
         let what = format!("column `{column}`");
-        Failure::Answer(StoreError::Corrupt { what, why: format!("{number} is negative") })
+        AttemptFailure::Refused(StoreError::Corrupt { what, why: format!("{number} is negative") })
     })
 }

@@ -3,65 +3,68 @@
 use std::sync::Arc;
 
 use deadpool_postgres::GenericClient;
-use foxwedge_run::{Body, Event};
+use foxwedge_run::{EventPayload, RunEvent};
 
 use super::{
     PostgresStore,
     append::no_run,
-    ask,
-    failure::Failure,
-    head::Head,
-    records,
-    row::{self, Run, limit, number, plain, run_columns, signed},
-    token::Token,
+    failure::AttemptFailure,
+    log_heads::CachedLogHead,
+    query, records,
+    row::{self, PostgresRun, limit, number, run_columns, searchable, signed},
+    token::AttemptToken,
 };
 use crate::{
-    Filter, NewRun, Page, RunRow, Started, StoreError,
+    ListFilter, ListPage, NewRun, RunRow, StartResult, StoreError,
     chain::{self, ROOT},
     check, codec, limits,
 };
 
 impl PostgresStore {
     /// Starts a run. The session's row is held from the first step on: it gives out the epochs.
-    pub(super) async fn try_start(&self, new: &NewRun, token: Token) -> Result<Started, Failure> {
-        let mut client = self.gate.client().await?;
+    pub(super) async fn try_start(
+        &self,
+        new: &NewRun,
+        token: AttemptToken,
+    ) -> Result<StartResult, AttemptFailure> {
+        let mut client = self.pool.client().await?;
         let transaction = client.transaction().await?;
-        records::hold(&transaction, &new.session).await?;
-        match existing(&transaction, new).await? {
-            Some(run) if run.token == token => return Ok(self.begun(run)),
-            Some(run) => return Ok(Started::Existing(run.row)),
+        records::lock_session(&transaction, &new.session).await?;
+        match find_existing(&transaction, new).await? {
+            Some(run) if run.token == token => return Ok(self.start_result(run)),
+            Some(run) => return Ok(StartResult::Existing(run.row)),
             None => {}
         }
         let count = "UPDATE sessions SET epoch = epoch + 1, touched = greatest(touched, now_ms())
                      WHERE id = $1 RETURNING epoch, now_ms() AS now";
-        let counted = ask::row(&transaction, count, &[&new.session]).await?;
+        let counted = query::row(&transaction, count, &[&new.session]).await?;
         let counted = counted.ok_or_else(|| StoreError::NoSession(new.session.clone()))?;
         let (epoch, now) = (number(&counted, "epoch")?, number(&counted, "now")?);
-        let run = begin(&transaction, new, token, epoch, new.at.unwrap_or(now)).await?;
+        let run = insert_run(&transaction, new, token, epoch, new.at.unwrap_or(now)).await?;
         transaction.commit().await?;
-        Ok(self.begun(run))
+        Ok(self.start_result(run))
     }
 
-    fn begun(&self, run: Run) -> Started {
-        self.heads.put(&run.row.id, Head::from(&run));
+    fn start_result(&self, run: PostgresRun) -> StartResult {
+        self.heads.put(&run.row.id, CachedLogHead::from(&run));
         match run.row.lease.clone() {
-            Some(lease) => Started::New { run: run.row, lease },
-            None => Started::Existing(run.row),
+            Some(lease) => StartResult::New { run: run.row, lease },
+            None => StartResult::Existing(run.row),
         }
     }
 
     /// A run.
-    pub(super) async fn try_run(&self, id: &str) -> Result<Option<Run>, Failure> {
-        find(&self.gate.client().await?, id).await
+    pub(super) async fn try_run(&self, id: &str) -> Result<Option<PostgresRun>, AttemptFailure> {
+        find(&self.pool.client().await?, id).await
     }
 
     /// Runs, the newest first.
     pub(super) async fn try_runs(
         &self,
-        filter: &Filter,
-        page: &Page,
-    ) -> Result<Vec<RunRow>, Failure> {
-        let client = self.gate.client().await?;
+        filter: &ListFilter,
+        page: &ListPage,
+    ) -> Result<Vec<RunRow>, AttemptFailure> {
+        let client = self.pool.client().await?;
         let mut after = None;
         if let Some(id) = &page.after {
             let run = find(&client, id).await?.ok_or_else(|| no_run(id))?;
@@ -77,42 +80,48 @@ impl PostgresStore {
                 AND ($4::bigint IS NULL OR (started, serial) < ($4, $5::bigint))
               ORDER BY started DESC, serial DESC LIMIT $6"
         );
-        let values: ask::Values<'_> = &[
-            &filter.session.as_deref().map(plain),
-            &filter.owner.as_deref().map(plain),
+        let values: query::SqlValues<'_> = &[
+            &filter.session.as_deref().map(searchable),
+            &filter.owner.as_deref().map(searchable),
             &filter.open,
             &after.map(|(started, _)| started),
             &after.map(|(_, serial)| serial),
             &limit(page.limit),
         ];
-        let rows = ask::rows(&client, question, values).await?;
+        let rows = query::rows(&client, question, values).await?;
         rows.iter().map(|row| Ok(row::run(row)?.row)).collect()
     }
 }
 
 /// A run by its id.
-pub(super) async fn find(client: &impl GenericClient, id: &str) -> Result<Option<Run>, Failure> {
+pub(super) async fn find(
+    client: &impl GenericClient,
+    id: &str,
+) -> Result<Option<PostgresRun>, AttemptFailure> {
     let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1");
-    ask::row(client, question, &[&plain(id)]).await?.as_ref().map(row::run).transpose()
+    query::row(client, question, &[&searchable(id)]).await?.as_ref().map(row::run).transpose()
 }
 
 /// A run by its id, held until the end of the transaction. The session's row, if it is needed,
 /// is held before.
-pub(super) async fn hold(client: &impl GenericClient, id: &str) -> Result<Option<Run>, Failure> {
+pub(super) async fn find_for_update(
+    client: &impl GenericClient,
+    id: &str,
+) -> Result<Option<PostgresRun>, AttemptFailure> {
     let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 FOR UPDATE");
-    ask::row(client, question, &[&plain(id)]).await?.as_ref().map(row::run).transpose()
+    query::row(client, question, &[&searchable(id)]).await?.as_ref().map(row::run).transpose()
 }
 
 /// For how long a lease holds at most: long enough for everybody, and no sum overflows.
-pub(super) fn ttl(ttl: u64) -> i64 {
+pub(super) fn clamp_ttl(ttl: u64) -> i64 {
     signed(ttl).min(i64::MAX / 2)
 }
 
 /// The run that a start finds, by its id or by its key.
-pub(super) async fn existing(
+pub(super) async fn find_existing(
     client: &impl GenericClient,
     new: &NewRun,
-) -> Result<Option<Run>, Failure> {
+) -> Result<Option<PostgresRun>, AttemptFailure> {
     if let Some(run) = find(client, &new.id).await? {
         let same_key = new.key.is_none() || new.key == run.row.key;
         return if run.row.session == new.session && same_key {
@@ -123,18 +132,18 @@ pub(super) async fn existing(
     }
     let Some(key) = &new.key else { return Ok(None) };
     let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE session = $1 AND key = $2");
-    let found = ask::row(client, question, &[&new.session, key]).await?;
+    let found = query::row(client, question, &[&new.session, key]).await?;
     found.as_ref().map(row::run).transpose()
 }
 
 /// Writes the run and its first event.
-async fn begin(
+async fn insert_run(
     client: &impl GenericClient,
     new: &NewRun,
-    token: Token,
+    token: AttemptToken,
     epoch: u64,
     at: u64,
-) -> Result<Run, Failure> {
+) -> Result<PostgresRun, AttemptFailure> {
     let statement = concat!(
         "WITH begun AS (
              INSERT INTO runs (id, session, epoch, key, agent, model, started, last, chain,
@@ -148,17 +157,17 @@ async fn begin(
         run_columns!(),
         " FROM begun"
     );
-    let body = codec::event(&Event {
+    let body = codec::write_event(&RunEvent {
         run: Arc::from(new.id.as_str()),
         epoch: Some(epoch),
         seq: Some(1),
         at: Some(at),
-        odd: None,
-        body: Body::Started(new.start.clone()),
+        unknown_word: None,
+        body: EventPayload::Started(new.start.clone()),
     });
     check::size("an event", body.len(), limits::EVENT_BYTES)?;
     let link = chain::link(&ROOT, 1, &body);
-    let values: ask::Values<'_> = &[
+    let values: query::SqlValues<'_> = &[
         &new.id,
         &new.session,
         &signed(epoch),
@@ -168,10 +177,10 @@ async fn begin(
         &signed(at),
         &link.as_slice(),
         &new.owner,
-        &ttl(new.ttl),
+        &clamp_ttl(new.ttl),
         &body,
         &token.0,
     ];
-    let begun = ask::row(client, statement, values).await.map_err(Failure::in_insert)?;
+    let begun = query::row(client, statement, values).await.map_err(AttemptFailure::in_insert)?;
     row::run(&begun.ok_or_else(|| no_run(&new.id))?)
 }

@@ -4,44 +4,49 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::{
-    PostgresStore, ask,
-    failure::{Failure, Trouble},
-    row::{self, limit, plain, session_columns, signed},
+    PostgresStore,
+    failure::{AttemptFailure, PostgresError},
+    query,
+    row::{self, limit, searchable, session_columns, signed},
 };
-use crate::{Filter, NewSession, Page, SessionRow, Snapshot, StoreError};
+use crate::{AgentSnapshot, ListFilter, ListPage, NewSession, SessionRow, StoreError};
 
 impl PostgresStore {
     /// Makes a session, or finds it.
-    pub(super) async fn try_create(&self, new: &NewSession) -> Result<SessionRow, Failure> {
-        let client = self.gate.client().await?;
+    pub(super) async fn try_create(&self, new: &NewSession) -> Result<SessionRow, AttemptFailure> {
+        let client = self.pool.client().await?;
         let statement = concat!(
             "INSERT INTO sessions (id, owner, title, meta, created, touched)
              SELECT $1, $2, $3, $4, now.ms, now.ms FROM (SELECT now_ms() AS ms) AS now
              ON CONFLICT (id) DO NOTHING RETURNING ",
             session_columns!()
         );
-        let values: ask::Values<'_> = &[&new.id, &new.owner, &new.title, &new.meta];
-        if let Some(made) = ask::row(&client, statement, values).await? {
+        let values: query::SqlValues<'_> = &[&new.id, &new.owner, &new.title, &new.meta];
+        if let Some(made) = query::row(&client, statement, values).await? {
             return row::session(&made);
         }
         // It was there, unless somebody deletes it just now.
-        let gone = || Failure::Again(Trouble::text("the session went away in the meantime"));
+        let gone = || {
+            AttemptFailure::Retryable(PostgresError::from_text(
+                "the session went away in the meantime",
+            ))
+        };
         row::session(&find(&client, &new.id).await?.ok_or_else(gone)?)
     }
 
     /// A session.
-    pub(super) async fn try_session(&self, id: &str) -> Result<Option<SessionRow>, Failure> {
-        let client = self.gate.client().await?;
+    pub(super) async fn try_session(&self, id: &str) -> Result<Option<SessionRow>, AttemptFailure> {
+        let client = self.pool.client().await?;
         find(&client, id).await?.as_ref().map(row::session).transpose()
     }
 
     /// Sessions, the newest first.
     pub(super) async fn try_sessions(
         &self,
-        filter: &Filter,
-        page: &Page,
-    ) -> Result<Vec<SessionRow>, Failure> {
-        let client = self.gate.client().await?;
+        filter: &ListFilter,
+        page: &ListPage,
+    ) -> Result<Vec<SessionRow>, AttemptFailure> {
+        let client = self.pool.client().await?;
         let mut after: (Option<i64>, Option<i64>) = (None, None);
         if let Some(id) = &page.after {
             let last = find(&client, id).await?;
@@ -60,24 +65,24 @@ impl PostgresStore {
                 AND ($4::bigint IS NULL OR (created, serial) < ($4, $5::bigint))
               ORDER BY created DESC, serial DESC LIMIT $6"
         );
-        let values: ask::Values<'_> = &[
-            &filter.session.as_deref().map(plain),
-            &filter.owner.as_deref().map(plain),
+        let values: query::SqlValues<'_> = &[
+            &filter.session.as_deref().map(searchable),
+            &filter.owner.as_deref().map(searchable),
             &filter.open,
             &after.0,
             &after.1,
             &limit(page.limit),
         ];
-        ask::rows(&client, question, values).await?.iter().map(row::session).collect()
+        query::rows(&client, question, values).await?.iter().map(row::session).collect()
     }
 
     /// Keeps the state of an agent, and says that the session was touched.
     pub(super) async fn try_put_snapshot(
         &self,
         session: &str,
-        snapshot: &Snapshot,
-    ) -> Result<(), Failure> {
-        let client = self.gate.client().await?;
+        snapshot: &AgentSnapshot,
+    ) -> Result<(), AttemptFailure> {
+        let client = self.pool.client().await?;
         let statement = "
             WITH touched AS (
                 UPDATE sessions SET touched = greatest(touched, now_ms()) WHERE id = $1
@@ -88,8 +93,9 @@ impl PostgresStore {
             ON CONFLICT (session, name)
             DO UPDATE SET body = excluded.body, expires = excluded.expires";
         let expires = snapshot.expires.map(signed);
-        let values: ask::Values<'_> = &[&plain(session), &snapshot.name, &snapshot.body, &expires];
-        match ask::change(&client, statement, values).await? {
+        let values: query::SqlValues<'_> =
+            &[&searchable(session), &snapshot.name, &snapshot.body, &expires];
+        match query::execute(&client, statement, values).await? {
             0 => Err(StoreError::NoSession(session.to_owned()).into()),
             _ => Ok(()),
         }
@@ -100,18 +106,18 @@ impl PostgresStore {
         &self,
         session: &str,
         name: &str,
-    ) -> Result<Option<Snapshot>, Failure> {
-        let client = self.gate.client().await?;
+    ) -> Result<Option<AgentSnapshot>, AttemptFailure> {
+        let client = self.pool.client().await?;
         let question = "SELECT name, body, expires FROM snapshots
                         WHERE session = $1 AND name = $2
                           AND (expires IS NULL OR expires > now_ms())";
-        let values: ask::Values<'_> = &[&plain(session), &plain(name)];
-        let Some(found) = ask::row(&client, question, values).await? else {
-            exists(&client, session).await?;
+        let values: query::SqlValues<'_> = &[&searchable(session), &searchable(name)];
+        let Some(found) = query::row(&client, question, values).await? else {
+            require_session(&client, session).await?;
             return Ok(None);
         };
         let expires: Option<i64> = found.try_get("expires")?;
-        Ok(Some(Snapshot {
+        Ok(Some(AgentSnapshot {
             name: found.try_get("name")?,
             body: found.try_get("body")?,
             expires: expires.map(|expires| u64::try_from(expires).unwrap_or(0)),
@@ -123,30 +129,33 @@ impl PostgresStore {
         &self,
         session: &str,
         name: &str,
-    ) -> Result<bool, Failure> {
-        let mut client = self.gate.client().await?;
+    ) -> Result<bool, AttemptFailure> {
+        let mut client = self.pool.client().await?;
         let transaction = client.transaction().await?;
         let statement = "DELETE FROM snapshots WHERE session = $1 AND name = $2";
-        let values: ask::Values<'_> = &[&plain(session), &plain(name)];
-        let dropped = ask::change(&transaction, statement, values).await?;
+        let values: query::SqlValues<'_> = &[&searchable(session), &searchable(name)];
+        let dropped = query::execute(&transaction, statement, values).await?;
         if dropped == 0 {
-            exists(&transaction, session).await?;
+            require_session(&transaction, session).await?;
         }
-        transaction.commit().await.map_err(Failure::in_commit)?;
+        transaction.commit().await.map_err(AttemptFailure::in_commit)?;
         Ok(dropped > 0)
     }
 }
 
 /// Refuses a session that is not there.
-pub(super) async fn exists(client: &impl GenericClient, id: &str) -> Result<(), Failure> {
+pub(super) async fn require_session(
+    client: &impl GenericClient,
+    id: &str,
+) -> Result<(), AttemptFailure> {
     let question = "SELECT 1 FROM sessions WHERE id = $1";
-    match ask::row(client, question, &[&plain(id)]).await? {
+    match query::row(client, question, &[&searchable(id)]).await? {
         Some(_) => Ok(()),
         None => Err(StoreError::NoSession(id.to_owned()).into()),
     }
 }
 
-async fn find(client: &impl GenericClient, id: &str) -> Result<Option<Row>, Failure> {
+async fn find(client: &impl GenericClient, id: &str) -> Result<Option<Row>, AttemptFailure> {
     let question = concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1");
-    Ok(ask::row(client, question, &[&plain(id)]).await?)
+    Ok(query::row(client, question, &[&searchable(id)]).await?)
 }

@@ -17,7 +17,7 @@ const STATEMENT_TIMEOUT: u64 = 30_000;
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What was sent and is not heard of any more has got lost.
-const UNHEARD: Duration = Duration::from_secs(30);
+const TCP_TIMEOUT: Duration = Duration::from_secs(30);
 /// A transaction that nobody goes on with is ended by the server, in milliseconds: a process that
 /// stands still must not hold a run that others wait for.
 const IDLE_TIMEOUT: u64 = 1_000;
@@ -40,16 +40,16 @@ const PASSED_ON: [&str; 12] = [
 
 /// Where the database is, and what we ask of it.
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct PostgresSettings {
     pub(super) config: Config,
     pub(super) schema: String,
     pub(super) pool: usize,
-    pub(super) trust: Trust,
+    pub(super) trust: CertificateTrust,
 }
 
 /// Which certificates are good, where the connection is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum CertificateTrust {
     /// Any. Whoever can change what is sent could also say that there is no encryption, so that
     /// `sslmode=prefer` has nothing to gain by looking at it.
     Any,
@@ -59,14 +59,14 @@ pub(super) enum Trust {
     File(PathBuf),
 }
 
-impl Settings {
+impl PostgresSettings {
     /// Reads an address: `postgres://user:password@host:port/database?parameter=value&…`.
-    pub(super) fn parse(url: &str) -> Result<Settings> {
+    pub(super) fn parse(url: &str) -> Result<PostgresSettings> {
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
         if !(place.starts_with("postgres://") || place.starts_with("postgresql://")) {
             return invalid("the address of a database begins with `postgres://`");
         }
-        let mut read = Parameters::default();
+        let mut read = UrlParameters::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             read.take(pair)?;
         }
@@ -80,7 +80,7 @@ impl Settings {
         let schema = read.schema.unwrap_or_else(|| SCHEMA.to_owned());
         let timeout = read.statement_timeout.unwrap_or(STATEMENT_TIMEOUT);
         config.ssl_mode(read.mode.unwrap_or(SslMode::Prefer));
-        config.options(options(config.get_options(), &schema, timeout));
+        config.options(connection_options(config.get_options(), &schema, timeout));
         config.connect_timeout(read.connect_timeout.unwrap_or(CONNECT_TIMEOUT));
         if config.get_application_name().is_none() {
             config.application_name("foxwedge");
@@ -91,19 +91,19 @@ impl Settings {
             config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
         }
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(UNHEARD);
+            config.tcp_user_timeout(TCP_TIMEOUT);
         }
         let trust = match (read.roots, config.get_ssl_mode()) {
-            (Some(roots), _) => Trust::File(roots),
-            (None, SslMode::Require) => Trust::Public,
-            (None, _) => Trust::Any,
+            (Some(roots), _) => CertificateTrust::File(roots),
+            (None, SslMode::Require) => CertificateTrust::Public,
+            (None, _) => CertificateTrust::Any,
         };
-        Ok(Settings { config, schema, pool: read.pool.unwrap_or(POOL), trust })
+        Ok(PostgresSettings { config, schema, pool: read.pool.unwrap_or(POOL), trust })
     }
 }
 
 /// Where it is, and never how one gets in.
-impl fmt::Debug for Settings {
+impl fmt::Debug for PostgresSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Settings")
@@ -118,7 +118,7 @@ impl fmt::Debug for Settings {
 }
 
 #[derive(Default)]
-struct Parameters {
+struct UrlParameters {
     pool: Option<usize>,
     schema: Option<String>,
     statement_timeout: Option<u64>,
@@ -128,23 +128,23 @@ struct Parameters {
     passed_on: Vec<String>,
 }
 
-impl Parameters {
+impl UrlParameters {
     fn take(&mut self, pair: &str) -> Result<()> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(text) = decoded(value) else {
+        let Some(text) = percent_decode(value) else {
             return invalid("a parameter of the address is no text");
         };
         match name {
-            "pool" => self.pool = Some(number(name, &text, 1..=1_000)? as usize),
-            "schema" => self.schema = Some(schema(text)?),
+            "pool" => self.pool = Some(parse_number(name, &text, 1..=1_000)? as usize),
+            "schema" => self.schema = Some(parse_schema(text)?),
             "statement_timeout" => {
-                self.statement_timeout = Some(number(name, &text, 1..=86_400_000)?);
+                self.statement_timeout = Some(parse_number(name, &text, 1..=86_400_000)?);
             }
             "connect_timeout" => {
-                let seconds = number(name, &text, 1..=3_600)?;
+                let seconds = parse_number(name, &text, 1..=3_600)?;
                 self.connect_timeout = Some(Duration::from_secs(seconds));
             }
-            "sslmode" => self.mode = Some(mode(&text)?),
+            "sslmode" => self.mode = Some(parse_ssl_mode(&text)?),
             // What `system` is to libpq.
             "sslrootcert" if text == "system" => self.mode = Some(SslMode::Require),
             "sslrootcert" => self.roots = Some(PathBuf::from(text)),
@@ -162,7 +162,7 @@ impl Parameters {
     }
 }
 
-fn mode(text: &str) -> Result<SslMode> {
+fn parse_ssl_mode(text: &str) -> Result<SslMode> {
     match text {
         "disable" => Ok(SslMode::Disable),
         "allow" | "prefer" => Ok(SslMode::Prefer),
@@ -173,7 +173,7 @@ fn mode(text: &str) -> Result<SslMode> {
 }
 
 /// A name that needs no quotes anywhere, so that it can be part of a statement.
-fn schema(text: String) -> Result<String> {
+fn parse_schema(text: String) -> Result<String> {
     let safe = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let begins = text.starts_with(|sign: char| !sign.is_ascii_digit());
     if !begins || text.len() > 48 || !text.bytes().all(safe) || text.starts_with("pg_") {
@@ -182,7 +182,7 @@ fn schema(text: String) -> Result<String> {
     Ok(text)
 }
 
-fn number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
+fn parse_number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
     match text.parse() {
         Ok(number) if range.contains(&number) => Ok(number),
         Ok(_) | Err(_) => {
@@ -192,7 +192,7 @@ fn number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Resul
 }
 
 /// What every connection asks of the server, after what the address asks.
-fn options(given: Option<&str>, schema: &str, timeout: u64) -> String {
+fn connection_options(given: Option<&str>, schema: &str, timeout: u64) -> String {
     let ours = format!(
         "-c search_path={schema} -c statement_timeout={timeout} \
          -c idle_in_transaction_session_timeout={IDLE_TIMEOUT} \
@@ -201,7 +201,7 @@ fn options(given: Option<&str>, schema: &str, timeout: u64) -> String {
     given.map_or(ours.clone(), |given| format!("{given} {ours}"))
 }
 
-fn decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -226,13 +226,16 @@ mod tests {
 
     #[test]
     fn parameters_of_the_address_are_read() {
-        let plain = Settings::parse("postgres://ann@db.example/work").expect("an address");
-        assert_eq!((plain.pool, plain.schema.as_str(), &plain.trust), (8, "foxwedge", &Trust::Any));
+        let plain = PostgresSettings::parse("postgres://ann@db.example/work").expect("an address");
+        assert_eq!(
+            (plain.pool, plain.schema.as_str(), &plain.trust),
+            (8, "foxwedge", &CertificateTrust::Any)
+        );
         let full = "postgresql://ann:x@db.example:6000/work?pool=3&schema=team_a&sslmode=verify-full\
                     &sslrootcert=%2Fca.pem&application_name=test&statement_timeout=5000";
-        let full = Settings::parse(full).expect("an address");
+        let full = PostgresSettings::parse(full).expect("an address");
         assert_eq!((full.pool, full.schema.as_str()), (3, "team_a"));
-        assert_eq!(full.trust, Trust::File(PathBuf::from("/ca.pem")));
+        assert_eq!(full.trust, CertificateTrust::File(PathBuf::from("/ca.pem")));
         assert_eq!(full.config.get_ssl_mode(), SslMode::Require);
         assert_eq!(full.config.get_application_name(), Some("test"));
         let options = full.config.get_options().unwrap_or_default();
@@ -242,15 +245,20 @@ mod tests {
     #[test]
     fn what_encryption_is_asked_for_decides_whom_we_trust() {
         let table = [
-            ("sslmode=disable", SslMode::Disable, Trust::Any),
-            ("sslmode=prefer", SslMode::Prefer, Trust::Any),
-            ("sslmode=require", SslMode::Require, Trust::Public),
-            ("sslmode=verify-ca", SslMode::Require, Trust::Public),
-            ("sslrootcert=system", SslMode::Require, Trust::Public),
-            ("sslmode=prefer&sslrootcert=a.pem", SslMode::Prefer, Trust::File("a.pem".into())),
+            ("sslmode=disable", SslMode::Disable, CertificateTrust::Any),
+            ("sslmode=prefer", SslMode::Prefer, CertificateTrust::Any),
+            ("sslmode=require", SslMode::Require, CertificateTrust::Public),
+            ("sslmode=verify-ca", SslMode::Require, CertificateTrust::Public),
+            ("sslrootcert=system", SslMode::Require, CertificateTrust::Public),
+            (
+                "sslmode=prefer&sslrootcert=a.pem",
+                SslMode::Prefer,
+                CertificateTrust::File("a.pem".into()),
+            ),
         ];
         for (parameters, mode, trust) in table {
-            let read = Settings::parse(&format!("postgres://host/?{parameters}")).expect("good");
+            let read =
+                PostgresSettings::parse(&format!("postgres://host/?{parameters}")).expect("good");
             assert_eq!((read.config.get_ssl_mode(), read.trust), (mode, trust), "{parameters}");
         }
     }
@@ -270,7 +278,7 @@ mod tests {
             "sqlite://canary",
         ];
         for url in table {
-            let told = match Settings::parse(url) {
+            let told = match PostgresSettings::parse(url) {
                 Ok(settings) => format!("{settings:?}"),
                 Err(error) => format!("{error} {error:?}"),
             };
@@ -282,7 +290,10 @@ mod tests {
     fn names_that_would_need_quotes_are_refused() {
         for schema in ["", "1a", "a-b", "A", "pg_temp", "a b", "a;drop", "ä", &"a".repeat(49)] {
             let url = format!("postgres://host/work?schema={schema}");
-            assert!(matches!(Settings::parse(&url), Err(StoreError::Invalid(_))), "{schema}");
+            assert!(
+                matches!(PostgresSettings::parse(&url), Err(StoreError::Invalid(_))),
+                "{schema}"
+            );
         }
     }
 }

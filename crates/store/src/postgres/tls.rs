@@ -10,25 +10,25 @@ use rustls::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::settings::Trust;
+use super::settings::CertificateTrust;
 use crate::{Result, StoreError};
 
 /// Whatever encrypts the connections, where the server offers it.
-pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect> {
+pub(super) fn connector(trust: &CertificateTrust) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| StoreError::Unavailable(error.into()))?;
     let config = match trust {
-        Trust::Any => {
-            let anybody = Arc::new(Anybody(provider));
+        CertificateTrust::Any => {
+            let anybody = Arc::new(AnyCertificateVerifier(provider));
             builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth()
         }
-        Trust::Public => {
+        CertificateTrust::Public => {
             let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect::<RootCertStore>();
             builder.with_root_certificates(roots).with_no_client_auth()
         }
-        Trust::File(path) => {
+        CertificateTrust::File(path) => {
             builder.with_root_certificates(authorities(path)?).with_no_client_auth()
         }
     };
@@ -52,9 +52,9 @@ fn authorities(path: &Path) -> Result<RootCertStore> {
 
 /// Takes any certificate, as long as the server has the key to it.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificateVerifier(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificateVerifier {
     fn verify_server_cert(
         &self,
         _certificate: &CertificateDer<'_>,

@@ -12,18 +12,18 @@ use std::{
 
 /// A number that is drawn once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token(pub(super) i64);
+pub(super) struct AttemptToken(pub(super) i64);
 
-impl Token {
+impl AttemptToken {
     /// Nobody draws it: for rows that were put back.
-    pub(super) const NOBODY: Token = Token(0);
+    pub(super) const NONE: AttemptToken = AttemptToken(0);
 
     /// Draws one.
-    pub(super) fn draw() -> Token {
+    pub(super) fn random() -> AttemptToken {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         // The keys come from the system's source of randomness.
         let drawn = RandomState::new().hash_one(COUNT.fetch_add(1, Ordering::Relaxed));
-        Token((drawn | 1).cast_signed())
+        AttemptToken((drawn | 1).cast_signed())
     }
 }
 
@@ -35,8 +35,8 @@ mod tests {
 
     #[test]
     fn nobody_draws_a_number_twice() {
-        let drawn: HashSet<i64> = (0..10_000).map(|_| Token::draw().0).collect();
+        let drawn: HashSet<i64> = (0..10_000).map(|_| AttemptToken::random().0).collect();
         assert_eq!(drawn.len(), 10_000);
-        assert!(!drawn.contains(&Token::NOBODY.0));
+        assert!(!drawn.contains(&AttemptToken::NONE.0));
     }
 }

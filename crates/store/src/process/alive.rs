@@ -8,33 +8,33 @@ pub fn is_alive(id: u32) -> Option<bool> {
         // One that is dead and not yet buried does nothing any more.
         return Some(stat(id).is_some_and(|stat| !matches!(stat.state, 'Z' | 'X')));
     }
-    name(id).map(|name| name.is_some())
+    process_name(id).map(|name| name.is_some())
 }
 
 /// When a process began, as Linux counts it; `None` where that cannot be seen.
-pub fn began(id: u32) -> Option<String> {
-    stat(id).map(|stat| stat.began)
+pub fn start_time(id: u32) -> Option<String> {
+    stat(id).map(|stat| stat.started)
 }
 
 /// What Linux tells of a process.
-struct Stat {
+struct ProcessStat {
     state: char,
-    began: String,
+    started: String,
 }
 
-fn stat(id: u32) -> Option<Stat> {
+fn stat(id: u32) -> Option<ProcessStat> {
     parse(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
 }
 
 /// The name comes second, in brackets, and may hold brackets and spaces itself.
-fn parse(line: &str) -> Option<Stat> {
+fn parse(line: &str) -> Option<ProcessStat> {
     let mut fields = line.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
-    Some(Stat { state, began: fields.nth(18)?.to_owned() })
+    Some(ProcessStat { state, started: fields.nth(18)?.to_owned() })
 }
 
 /// The name of a process, where `ps` knows it; the outer `None` where there is no `ps`.
-pub fn name(id: u32) -> Option<Option<String>> {
+pub fn process_name(id: u32) -> Option<Option<String>> {
     if !cfg!(unix) {
         return None;
     }
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn names_of_processes_may_hold_anything() {
         let line = "12 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 990 20 21";
-        let found = parse(line).map(|stat| (stat.state, stat.began));
+        let found = parse(line).map(|stat| (stat.state, stat.started));
         assert_eq!(found, Some(('S', "990".to_owned())));
         assert!(parse("12 (x").is_none() && parse("12 (x) S 1").is_none());
     }

@@ -9,7 +9,7 @@ use std::{
 use crate::{Result, StoreError};
 
 /// Makes sure that the file is there, and that it and its companions are the owner's alone.
-pub(super) fn secure(path: &Path) -> Result<()> {
+pub(super) fn secure_file(path: &Path) -> Result<()> {
     let folder = folder_of(path);
     make_folder(folder).map_err(|error| refused(folder, &error))?;
     match private().create_new(true).open(path) {
@@ -31,13 +31,13 @@ pub(super) fn secure(path: &Path) -> Result<()> {
 
 /// Makes sure that the names in the file's folder are on disk, that of the log among them: SQLite
 /// goes on if it cannot do that.
-pub(super) fn settle(path: &Path) -> Result<()> {
+pub(super) fn sync_names(path: &Path) -> Result<()> {
     let folder = folder_of(path);
     sync_folder(folder).map_err(|error| refused(folder, &error))
 }
 
 /// Whether whoever had the file open last did not close it.
-pub(super) fn left_open(path: &Path) -> bool {
+pub(super) fn was_left_open(path: &Path) -> bool {
     let [log, _] = companions(path);
     fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }

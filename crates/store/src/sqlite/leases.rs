@@ -3,9 +3,9 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    fault::Done,
+    error::SqliteResult,
     row::{self, limit, signed, unsigned},
-    runs::{self, Standing},
+    runs::{self, RunWriteState},
 };
 use crate::{Lease, RunRow};
 
@@ -16,8 +16,8 @@ pub(super) fn renew(
     lease: &Lease,
     ttl: u64,
     now: u64,
-) -> Done<()> {
-    let standing = runs::standing(connection, id)?;
+) -> SqliteResult<()> {
+    let standing = runs::read_write_state(connection, id)?;
     runs::may_write(connection, id, &standing, lease)?;
     connection
         .prepare_cached("UPDATE runs SET lease_until = ?2 WHERE serial = ?1")?
@@ -32,8 +32,8 @@ pub(super) fn take_over(
     owner: &str,
     ttl: u64,
     now: u64,
-) -> Done<Option<Lease>> {
-    let Standing { serial, .. } = runs::standing(connection, id)?;
+) -> SqliteResult<Option<Lease>> {
+    let RunWriteState { serial, .. } = runs::read_write_state(connection, id)?;
     let fence: Option<i64> = connection
         .prepare_cached(
             "UPDATE runs SET holder = ?2, fence = fence + 1, lease_until = ?3
@@ -47,7 +47,7 @@ pub(super) fn take_over(
 }
 
 /// How long the lease that runs out first still lasts.
-pub(super) fn earliest(connection: &Connection, now: u64) -> Done<Option<u64>> {
+pub(super) fn earliest_lease(connection: &Connection, now: u64) -> SqliteResult<Option<u64>> {
     let until: Option<i64> = connection
         .prepare_cached("SELECT min(lease_until) FROM runs WHERE ended_at IS NULL")?
         .query_row([], |row| row.get(0))?;
@@ -55,7 +55,11 @@ pub(super) fn earliest(connection: &Connection, now: u64) -> Done<Option<u64>> {
 }
 
 /// Runs whose lease has run out, the longest first.
-pub(super) fn abandoned(connection: &Connection, most: usize, now: u64) -> Done<Vec<RunRow>> {
+pub(super) fn abandoned_runs(
+    connection: &Connection,
+    most: usize,
+    now: u64,
+) -> SqliteResult<Vec<RunRow>> {
     let columns = row::RUN;
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {columns} FROM runs r JOIN sessions s ON s.serial = r.session

@@ -3,21 +3,21 @@
 use rusqlite::{Connection, ToSql, types::Value};
 
 use super::{
-    fault::Done,
+    error::SqliteResult,
     row::{self, limit},
     sessions,
 };
-use crate::{Filter, Page, RunRow, SessionRow};
+use crate::{ListFilter, ListPage, RunRow, SessionRow};
 
 /// Sessions.
 pub(super) fn sessions(
     connection: &Connection,
-    filter: &Filter,
-    page: &Page,
-) -> Done<Vec<SessionRow>> {
-    let mut query = Query::default();
-    query.given("s.owner = ?", &filter.owner);
-    query.given("s.id = ?", &filter.session);
+    filter: &ListFilter,
+    page: &ListPage,
+) -> SqliteResult<Vec<SessionRow>> {
+    let mut query = ListQuery::default();
+    query.add_condition("s.owner = ?", &filter.owner);
+    query.add_condition("s.id = ?", &filter.session);
     let open = "EXISTS (SELECT 1 FROM runs r WHERE r.session = s.serial AND r.ended_at IS NULL)";
     match filter.open {
         Some(true) => query.conditions.push(open.to_owned()),
@@ -27,7 +27,7 @@ pub(super) fn sessions(
     if let Some(after) = &page.after {
         sessions::serial(connection, after)?;
         let place = "(s.created, s.serial) < (SELECT created, serial FROM sessions WHERE id = ?)";
-        query.given(place, &page.after);
+        query.add_condition(place, &page.after);
     }
     let sql = query.sql(row::SESSION, "sessions s", "s.created DESC, s.serial DESC", page);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -36,19 +36,23 @@ pub(super) fn sessions(
 }
 
 /// Runs.
-pub(super) fn runs(connection: &Connection, filter: &Filter, page: &Page) -> Done<Vec<RunRow>> {
-    let mut query = Query::default();
-    query.given("s.owner = ?", &filter.owner);
-    query.given("s.id = ?", &filter.session);
+pub(super) fn runs(
+    connection: &Connection,
+    filter: &ListFilter,
+    page: &ListPage,
+) -> SqliteResult<Vec<RunRow>> {
+    let mut query = ListQuery::default();
+    query.add_condition("s.owner = ?", &filter.owner);
+    query.add_condition("s.id = ?", &filter.session);
     match filter.open {
         Some(true) => query.conditions.push("r.ended_at IS NULL".to_owned()),
         Some(false) => query.conditions.push("r.ended_at IS NOT NULL".to_owned()),
         None => {}
     }
     if let Some(after) = &page.after {
-        super::runs::standing(connection, after)?;
+        super::runs::read_write_state(connection, after)?;
         let place = "(r.started, r.serial) < (SELECT started, serial FROM runs WHERE id = ?)";
-        query.given(place, &page.after);
+        query.add_condition(place, &page.after);
     }
     let from = "runs r JOIN sessions s ON s.serial = r.session";
     let sql = query.sql(row::RUN, from, "r.started DESC, r.serial DESC", page);
@@ -58,20 +62,20 @@ pub(super) fn runs(connection: &Connection, filter: &Filter, page: &Page) -> Don
 
 /// A question made of fixed texts; what a caller gave is only ever a value.
 #[derive(Default)]
-struct Query {
+struct ListQuery {
     conditions: Vec<String>,
     values: Vec<Value>,
 }
 
-impl Query {
-    fn given(&mut self, condition: &str, value: &Option<String>) {
+impl ListQuery {
+    fn add_condition(&mut self, condition: &str, value: &Option<String>) {
         if let Some(value) = value {
             self.conditions.push(condition.to_owned());
             self.values.push(Value::from(value.clone()));
         }
     }
 
-    fn sql(&mut self, columns: &str, from: &str, order: &str, page: &Page) -> String {
+    fn sql(&mut self, columns: &str, from: &str, order: &str, page: &ListPage) -> String {
         self.values.push(Value::from(limit(page.limit)));
         let conditions = match self.conditions.as_slice() {
             [] => String::new(),

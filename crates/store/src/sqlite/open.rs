@@ -5,7 +5,7 @@ use std::{path::Path, thread, time::Duration};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use super::{
-    fault::{Done, Fault},
+    error::{SqliteError, SqliteResult},
     file,
 };
 use crate::{Result, StoreError};
@@ -25,84 +25,88 @@ const STATEMENTS: usize = 64;
 
 /// Where the data is.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum SqliteLocation {
     File(Box<Path>),
     Memory,
 }
 
 /// What is known about the write-ahead log that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Log {
+pub(super) enum WalState {
     /// Nothing.
     AsFound,
     /// A sync of it has failed: the system may believe that its pages are on disk.
-    Doubted,
+    SyncFailed,
 }
 
 /// The connection that writes. Makes or migrates what is there, and refuses what is not ours,
 /// newer than this program, or damaged.
-pub(super) fn writer(place: &Place, log: Log) -> Result<Connection> {
+pub(super) fn open_writer(place: &SqliteLocation, log: WalState) -> Result<Connection> {
     let unclean = match place {
-        Place::File(path) => {
-            let unclean = file::left_open(path);
-            file::secure(path)?;
+        SqliteLocation::File(path) => {
+            let unclean = file::was_left_open(path);
+            file::secure_file(path)?;
             unclean
         }
-        Place::Memory => false,
+        SqliteLocation::Memory => false,
     };
-    prepare_writer(place, unclean, log).map_err(|fault| told(place, fault))
+    prepare_writer(place, unclean, log).map_err(|fault| with_location(place, fault))
 }
 
 /// A connection that reads.
-pub(super) fn reader(place: &Place) -> Result<Connection> {
-    let prepare = || -> Done<Connection> {
+pub(super) fn open_reader(place: &SqliteLocation) -> Result<Connection> {
+    let prepare = || -> SqliteResult<Connection> {
         let connection = connect(place)?;
         connection.execute_batch("PRAGMA query_only = ON;")?;
         Ok(connection)
     };
-    prepare().map_err(|fault| told(place, fault))
+    prepare().map_err(|fault| with_location(place, fault))
 }
 
 /// Makes the file as small as it can be, on a connection of its own.
-pub(super) fn vacuum(place: &Place) -> Result<()> {
-    let vacuum = || -> Done<()> {
+pub(super) fn vacuum(place: &SqliteLocation) -> Result<()> {
+    let vacuum = || -> SqliteResult<()> {
         let connection = connect(place)?;
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA optimize;")?;
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);")?;
         Ok(())
     };
-    vacuum().map_err(|fault| told(place, fault))
+    vacuum().map_err(|fault| with_location(place, fault))
 }
 
-fn prepare_writer(place: &Place, unclean: bool, log: Log) -> Done<Connection> {
+fn prepare_writer(
+    place: &SqliteLocation,
+    unclean: bool,
+    log: WalState,
+) -> SqliteResult<Connection> {
     if rusqlite::version_number() < OLDEST_ENGINE {
         let version = rusqlite::version();
         return refuse(format!("SQLite {version} is too old: 3.51.3 is the first that is safe"));
     }
     let mut connection = connect(place)?;
     let version = version_of(&connection)?;
-    log_ahead(place, &connection)?;
+    enable_wal(place, &connection)?;
     if unclean && version > 0 {
-        check(&connection)?;
+        check_integrity(&connection)?;
     }
-    if unclean || log == Log::Doubted {
-        begin_anew(&connection, log)?;
+    if unclean || log == WalState::SyncFailed {
+        reset_wal(&connection, log)?;
     }
     migrate(&mut connection)?;
-    if let Place::File(path) = place {
-        file::settle(path)?;
+    if let SqliteLocation::File(path) = place {
+        file::sync_names(path)?;
     }
     Ok(connection)
 }
 
-fn connect(place: &Place) -> Done<Connection> {
+fn connect(place: &SqliteLocation) -> SqliteResult<Connection> {
     let mut connection = match place {
         // No URIs: a file may be called anything. No creation: its rights were set before.
-        Place::File(path) => Connection::open_with_flags(
+        SqliteLocation::File(path) => Connection::open_with_flags(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?,
-        Place::Memory => Connection::open_in_memory()?,
+        SqliteLocation::Memory => Connection::open_in_memory()?,
     };
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_handler(Some(wait_for_others))?;
@@ -134,7 +138,7 @@ fn wait_for_others(tries: i32) -> bool {
 }
 
 /// The version of a file that is ours; 0 for one that is empty.
-fn version_of(connection: &Connection) -> Done<usize> {
+fn version_of(connection: &Connection) -> SqliteResult<usize> {
     // One statement sees one state of the file: another process may just be making it.
     let (application, version, objects): (i64, i64, i64) = connection.query_row(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
@@ -156,19 +160,19 @@ fn version_of(connection: &Connection) -> Done<usize> {
 
 /// The write-ahead log. Two processes that make the same file are in each other's way here, and
 /// SQLite does not wait by itself.
-fn log_ahead(place: &Place, connection: &Connection) -> Done<()> {
+fn enable_wal(place: &SqliteLocation, connection: &Connection) -> SqliteResult<()> {
     let wanted = match place {
-        Place::File(_) => "wal",
-        Place::Memory => "memory",
+        SqliteLocation::File(_) => "wal",
+        SqliteLocation::Memory => "memory",
     };
     let mut tries = 0;
     loop {
-        match switch(connection) {
+        match switch_to_wal(connection) {
             Ok(mode) if mode == wanted => return Ok(()),
             Ok(mode) => {
                 return refuse(format!("it cannot have a write-ahead log, only `{mode}`"));
             }
-            Err(error) if busy(&error) && wait_for_others(tries) => tries += 1,
+            Err(error) if is_busy(&error) && wait_for_others(tries) => tries += 1,
             Err(error) => return Err(error.into()),
         }
     }
@@ -176,7 +180,7 @@ fn log_ahead(place: &Place, connection: &Connection) -> Done<()> {
 
 /// Switches the log on. That is done when the statement ends, not when it tells of it: whoever
 /// stops at the row never hears that the switch failed.
-fn switch(connection: &Connection) -> rusqlite::Result<String> {
+fn switch_to_wal(connection: &Connection) -> rusqlite::Result<String> {
     let mut statement = connection.prepare("PRAGMA journal_mode = WAL")?;
     let mut rows = statement.query([])?;
     while rows.next()?.is_some() {}
@@ -186,26 +190,26 @@ fn switch(connection: &Connection) -> rusqlite::Result<String> {
 /// Brings what is in the log over to the database and begins a new log. Pages whose sync failed
 /// are never written by a later sync; a log that goes on behind them would have a hole after a
 /// power loss. While somebody else works with the file, a log that nobody doubts may stay.
-fn begin_anew(connection: &Connection, log: Log) -> Done<()> {
+fn reset_wal(connection: &Connection, log: WalState) -> SqliteResult<()> {
     let mut statement = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
     let mut rows = statement.query([])?;
     let mut complete = false;
     while let Some(row) = rows.next()? {
         complete = row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? <= 0;
     }
-    if complete || log == Log::AsFound {
+    if complete || log == WalState::AsFound {
         return Ok(());
     }
     let why = "its log cannot be renewed after a sync that failed";
     Err(StoreError::Unavailable(why.into()).into())
 }
 
-fn busy(error: &rusqlite::Error) -> bool {
+fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Looks through the file after somebody was killed with it.
-fn check(connection: &Connection) -> Done<()> {
+fn check_integrity(connection: &Connection) -> SqliteResult<()> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
         return Err(StoreError::Corrupt { what: "the database".to_owned(), why: found }.into());
@@ -214,7 +218,7 @@ fn check(connection: &Connection) -> Done<()> {
 }
 
 /// Brings the file to the newest version: all steps, or none.
-fn migrate(connection: &mut Connection) -> Done<()> {
+fn migrate(connection: &mut Connection) -> SqliteResult<()> {
     if version_of(connection)? == MIGRATIONS.len() {
         return Ok(());
     }
@@ -234,15 +238,15 @@ fn migrate(connection: &mut Connection) -> Done<()> {
     Ok(())
 }
 
-fn refuse<T>(why: String) -> Done<T> {
+fn refuse<T>(why: String) -> SqliteResult<T> {
     Err(StoreError::Invalid(why).into())
 }
 
 /// Whose error it is.
-fn told(place: &Place, fault: Fault) -> StoreError {
+fn with_location(place: &SqliteLocation, fault: SqliteError) -> StoreError {
     let name = match place {
-        Place::File(path) => format!("`{}`", path.display()),
-        Place::Memory => "the memory".to_owned(),
+        SqliteLocation::File(path) => format!("`{}`", path.display()),
+        SqliteLocation::Memory => "the memory".to_owned(),
     };
     match StoreError::from(fault) {
         StoreError::Invalid(why) => StoreError::Invalid(format!("{name}: {why}")),

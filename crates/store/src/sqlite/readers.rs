@@ -13,8 +13,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
-    fault::{Done, Fault, unavailable},
-    open::{self, Place},
+    error::{SqliteError, SqliteResult, unavailable},
+    open::{self, SqliteLocation},
 };
 use crate::{Result, StoreError};
 
@@ -23,59 +23,59 @@ const READERS: usize = 4;
 
 /// The way to the threads that read.
 #[derive(Debug)]
-pub(super) struct Readers {
-    queue: Option<Sender<Job>>,
+pub(super) struct ReaderPool {
+    queue: Option<Sender<ReadJob>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-type Job = Box<dyn FnOnce(&mut Reader) + Send>;
+type ReadJob = Box<dyn FnOnce(&mut SqliteReader) + Send>;
 
-impl Readers {
+impl ReaderPool {
     /// Starts the threads; each connects when it has something to read.
-    pub(super) fn start(place: &Place) -> Result<Readers> {
-        let (queue, jobs) = mpsc::channel::<Job>();
+    pub(super) fn start(place: &SqliteLocation) -> Result<ReaderPool> {
+        let (queue, jobs) = mpsc::channel::<ReadJob>();
         let jobs = Arc::new(Mutex::new(jobs));
         let start = |number| {
             let (jobs, mut reader) =
-                (jobs.clone(), Reader { place: place.clone(), connection: None });
+                (jobs.clone(), SqliteReader { location: place.clone(), connection: None });
             thread::Builder::new()
                 .name(format!("store-reader-{number}"))
                 .spawn(move || {
-                    while let Some(job) = next(&jobs) {
+                    while let Some(job) = next_job(&jobs) {
                         job(&mut reader);
                     }
                 })
                 .map_err(|error| StoreError::Unavailable(Box::new(error)))
         };
         let threads = (1..=READERS).map(start).collect::<Result<Vec<_>>>()?;
-        Ok(Readers { queue: Some(queue), threads })
+        Ok(ReaderPool { queue: Some(queue), threads })
     }
 
     /// Reads. All that a job sees is of one moment.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Connection) -> Done<T> + Send + 'static,
+        job: impl FnOnce(&Connection) -> SqliteResult<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |reader| {
+        let job: ReadJob = Box::new(move |reader| {
             let _ = reply.send(reader.read(job));
         });
-        self.queue.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())?;
+        answer.await.map_err(|_| closed_error())?
     }
 
     /// Makes the file as small as it can be.
     pub(super) async fn vacuum(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |reader| {
-            let _ = reply.send(open::vacuum(&reader.place));
+        let job: ReadJob = Box::new(move |reader| {
+            let _ = reply.send(open::vacuum(&reader.location));
         });
-        self.queue.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())?;
+        answer.await.map_err(|_| closed_error())?
     }
 }
 
-impl Drop for Readers {
+impl Drop for ReaderPool {
     fn drop(&mut self) {
         drop(self.queue.take());
         for thread in self.threads.drain(..) {
@@ -84,27 +84,30 @@ impl Drop for Readers {
     }
 }
 
-struct Reader {
-    place: Place,
+struct SqliteReader {
+    location: SqliteLocation,
     connection: Option<Connection>,
 }
 
-impl Reader {
-    fn read<T>(&mut self, job: impl FnOnce(&Connection) -> Done<T>) -> Result<T> {
+impl SqliteReader {
+    fn read<T>(&mut self, job: impl FnOnce(&Connection) -> SqliteResult<T>) -> Result<T> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
-            None => open::reader(&self.place)?,
+            None => open::open_reader(&self.location)?,
         };
-        let result = snapshot(&connection, job);
+        let result = read_snapshot(&connection, job);
         // After trouble with the disk the next one starts afresh.
-        if !matches!(result, Err(Fault::Engine(_))) {
+        if !matches!(result, Err(SqliteError::Engine(_))) {
             self.connection = Some(connection);
         }
         result.map_err(StoreError::from)
     }
 }
 
-fn snapshot<T>(connection: &Connection, job: impl FnOnce(&Connection) -> Done<T>) -> Done<T> {
+fn read_snapshot<T>(
+    connection: &Connection,
+    job: impl FnOnce(&Connection) -> SqliteResult<T>,
+) -> SqliteResult<T> {
     let execute = |sql| connection.prepare_cached(sql)?.execute([]);
     execute("BEGIN")?;
     let result = job(connection);
@@ -113,10 +116,10 @@ fn snapshot<T>(connection: &Connection, job: impl FnOnce(&Connection) -> Done<T>
     result
 }
 
-fn next(jobs: &Mutex<Receiver<Job>>) -> Option<Job> {
+fn next_job(jobs: &Mutex<Receiver<ReadJob>>) -> Option<ReadJob> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-fn gone() -> StoreError {
+fn closed_error() -> StoreError {
     unavailable("the threads that read are gone")
 }

@@ -3,37 +3,41 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    desk::Work,
-    fault::{Done, Fault},
+    error::{SqliteError, SqliteResult},
     row::{signed, unsigned},
-    runs::{self, Ended, Standing},
+    runs::{self, RunEndFlag, RunWriteState},
     sessions,
+    writer_thread::WriteContext,
 };
 use crate::{
-    Head, Piece, RawEvent, Record, RunRow, RunState, SessionRow, StoreError,
+    LogHead, RawEvent, RestoreItem, RunRow, RunState, SessionRow, StoreError, StoredRecord,
     archive::{IMPORT_TTL, IMPORTER},
     chain::ROOT,
     codec,
 };
 
 /// Puts a piece back. Returns how many rows are new.
-pub(super) fn restore(work: &mut Work<'_>, piece: &Piece, now: u64) -> Done<u64> {
+pub(super) fn restore(
+    work: &mut WriteContext<'_>,
+    piece: &RestoreItem,
+    now: u64,
+) -> SqliteResult<u64> {
     let connection = work.connection;
     match piece {
-        Piece::Session(session) => put_session(connection, session),
-        Piece::Records { session, records } => put_records(connection, session, records),
-        Piece::Run(run) => put_run(connection, run, now),
-        Piece::Events { run, events } => put_events(work, run, events, now),
-        Piece::Left { run } => leave(connection, run),
-        Piece::End { run, ended, summary, at } => {
-            let spelled = (codec::ended(ended), codec::summary(summary));
+        RestoreItem::Session(session) => put_session(connection, session),
+        RestoreItem::Records { session, records } => put_records(connection, session, records),
+        RestoreItem::Run(run) => put_run(connection, run, now),
+        RestoreItem::Events { run, events } => put_events(work, run, events, now),
+        RestoreItem::Left { run } => release_run(connection, run),
+        RestoreItem::End { run, ended, summary, at } => {
+            let spelled = (codec::write_end(ended), codec::write_summary(summary));
             let state = RunState::Ended { ended: ended.clone(), summary: *summary, at: *at };
-            end(work, run, &state, &spelled, *at)
+            put_end(work, run, &state, &spelled, *at)
         }
     }
 }
 
-fn put_session(connection: &Connection, session: &SessionRow) -> Done<u64> {
+fn put_session(connection: &Connection, session: &SessionRow) -> SqliteResult<u64> {
     let facts =
         |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
     if let Some(known) = sessions::find(connection, &session.id)? {
@@ -64,7 +68,11 @@ fn put_session(connection: &Connection, session: &SessionRow) -> Done<u64> {
     Ok(1)
 }
 
-fn put_records(connection: &Connection, session: &str, records: &[Record]) -> Done<u64> {
+fn put_records(
+    connection: &Connection,
+    session: &str,
+    records: &[StoredRecord],
+) -> SqliteResult<u64> {
     let serial = sessions::serial(connection, session)?;
     let count: i64 = connection
         .prepare_cached("SELECT records FROM sessions WHERE serial = ?1")?
@@ -78,7 +86,7 @@ fn put_records(connection: &Connection, session: &str, records: &[Record]) -> Do
             Some(_) => return conflict(&record.record.id),
             None if record.ordinal != last + 1 => return conflict(&record.record.id),
             None => {
-                let Record { ordinal, at, record } = record;
+                let StoredRecord { ordinal, at, record } = record;
                 sessions::insert_record(connection, serial, *ordinal, *at, record)?;
                 last += 1;
             }
@@ -88,7 +96,7 @@ fn put_records(connection: &Connection, session: &str, records: &[Record]) -> Do
     Ok(last - unsigned(count))
 }
 
-fn put_run(connection: &Connection, run: &RunRow, now: u64) -> Done<u64> {
+fn put_run(connection: &Connection, run: &RunRow, now: u64) -> SqliteResult<u64> {
     let session = sessions::serial(connection, &run.session)?;
     let facts = |row: &RunRow| {
         let RunRow { session, epoch, key, started, agent, model, .. } = row.clone();
@@ -128,9 +136,14 @@ fn put_run(connection: &Connection, run: &RunRow, now: u64) -> Done<u64> {
     Ok(1)
 }
 
-fn put_events(work: &mut Work<'_>, run: &str, events: &[RawEvent], now: u64) -> Done<u64> {
+fn put_events(
+    work: &mut WriteContext<'_>,
+    run: &str,
+    events: &[RawEvent],
+    now: u64,
+) -> SqliteResult<u64> {
     let connection = work.connection;
-    let standing = runs::standing(connection, run)?;
+    let standing = runs::read_write_state(connection, run)?;
     let again = events.partition_point(|event| event.seq <= standing.head.last);
     let (again, new) = events.split_at(again);
     for event in again {
@@ -140,42 +153,42 @@ fn put_events(work: &mut Work<'_>, run: &str, events: &[RawEvent], now: u64) -> 
         }
     }
     let Some(first) = new.first() else { return Ok(0) };
-    if !imported(&standing) || first.seq != standing.head.last + 1 {
+    if !is_imported(&standing) || first.seq != standing.head.last + 1 {
         return conflict(&format!("{run}/{}", first.seq));
     }
     let mut head = standing.head;
     for event in new {
         runs::insert_event(connection, standing.serial, event.seq, &event.body, &event.chain)?;
-        head = Head { last: event.seq, chain: event.chain };
+        head = LogHead { last: event.seq, chain: event.chain };
     }
     runs::set_head(connection, standing.serial, &head)?;
     set_lease(connection, &standing, now.saturating_add(IMPORT_TTL))?;
-    work.tell(run, head.last);
+    work.publish(run, head.last);
     Ok(u64::try_from(new.len()).unwrap_or(u64::MAX))
 }
 
-fn leave(connection: &Connection, run: &str) -> Done<u64> {
-    let standing = runs::standing(connection, run)?;
-    if imported(&standing) {
+fn release_run(connection: &Connection, run: &str) -> SqliteResult<u64> {
+    let standing = runs::read_write_state(connection, run)?;
+    if is_imported(&standing) {
         set_lease(connection, &standing, 0)?;
     }
     Ok(0)
 }
 
-fn end(
-    work: &mut Work<'_>,
+fn put_end(
+    work: &mut WriteContext<'_>,
     run: &str,
     state: &RunState,
     (ended, summary): &(String, String),
     at: u64,
-) -> Done<u64> {
+) -> SqliteResult<u64> {
     let connection = work.connection;
-    let standing = runs::standing(connection, run)?;
-    if standing.ended == Ended::Yes {
-        let known = runs::found(connection, run)?;
+    let standing = runs::read_write_state(connection, run)?;
+    if standing.ended == RunEndFlag::Ended {
+        let known = runs::require_run(connection, run)?;
         return if known.state == *state { Ok(0) } else { conflict(run) };
     }
-    if !imported(&standing) {
+    if !is_imported(&standing) {
         return conflict(run);
     }
     connection
@@ -184,22 +197,22 @@ fn end(
              WHERE serial = ?1 AND ended_at IS NULL",
         )?
         .execute(params![standing.serial, signed(at), ended, summary])?;
-    work.tell(run, standing.head.last);
+    work.publish(run, standing.head.last);
     Ok(1)
 }
 
 /// Whether a run is being imported. One that somebody works on is left alone.
-fn imported(standing: &Standing) -> bool {
-    standing.ended == Ended::No && standing.lease.owner == IMPORTER
+fn is_imported(standing: &RunWriteState) -> bool {
+    standing.ended == RunEndFlag::Open && standing.lease.owner == IMPORTER
 }
 
-fn set_lease(connection: &Connection, standing: &Standing, until: u64) -> Done<()> {
+fn set_lease(connection: &Connection, standing: &RunWriteState, until: u64) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE runs SET lease_until = ?2 WHERE serial = ?1")?
         .execute(params![standing.serial, signed(until)])?;
     Ok(())
 }
 
-fn conflict<T>(id: &str) -> Done<T> {
-    Err(Fault::Refused(StoreError::Conflict(id.to_owned())))
+fn conflict<T>(id: &str) -> SqliteResult<T> {
+    Err(SqliteError::Refused(StoreError::Conflict(id.to_owned())))
 }

@@ -2,10 +2,10 @@
 
 use rusqlite::{Row, Rows, types::ValueRef};
 
-use super::{fault::Done, seal};
+use super::{error::SqliteResult, seal};
 use crate::{
-    Head, Lease, NewRecord, RawEvent, Record, RunRow, RunState, SessionRow, Snapshot,
-    chain::{Link, ROOT},
+    AgentSnapshot, Lease, LogHead, NewRecord, RawEvent, RunRow, RunState, SessionRow, StoredRecord,
+    chain::{ChainLink, ROOT},
     codec,
 };
 
@@ -50,13 +50,13 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
 }
 
 /// A run, of the columns [`RUN`].
-pub(super) fn run(row: &Row<'_>) -> Done<RunRow> {
+pub(super) fn run(row: &Row<'_>) -> SqliteResult<RunRow> {
     let id: String = row.get(0)?;
     let ended_at: Option<i64> = row.get(11)?;
     let state = match ended_at {
         None => RunState::Open,
         Some(at) => RunState::Ended {
-            ended: codec::read_ended(&id, &row.get::<_, String>(12)?)?,
+            ended: codec::read_end(&id, &row.get::<_, String>(12)?)?,
             summary: codec::read_summary(&id, &row.get::<_, String>(13)?)?,
             at: unsigned(at),
         },
@@ -93,19 +93,19 @@ pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<RawEvent> {
 }
 
 /// The end of a run's log, of the columns `last, chain`.
-pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
-    Ok(Head { last: unsigned(row.get(0)?), chain: link(row, 1)? })
+pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<LogHead> {
+    Ok(LogHead { last: unsigned(row.get(0)?), chain: link(row, 1)? })
 }
 
 /// A link; one that has not the right length fits nothing.
-pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Link> {
+pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<ChainLink> {
     let link = row.get_ref(column)?.as_blob().ok().and_then(|blob| blob.try_into().ok());
     Ok(link.unwrap_or(ROOT))
 }
 
 /// A record, of the columns [`RECORD`], if it is what was stored.
-pub(super) fn record(row: &Row<'_>) -> Done<Record> {
-    let record = Record {
+pub(super) fn record(row: &Row<'_>) -> SqliteResult<StoredRecord> {
+    let record = StoredRecord {
         ordinal: unsigned(row.get(0)?),
         at: unsigned(row.get(1)?),
         record: NewRecord {
@@ -117,31 +117,34 @@ pub(super) fn record(row: &Row<'_>) -> Done<Record> {
         },
     };
     let what = || format!("record `{}`", record.record.id);
-    let seal = seal::record(record.ordinal, record.at, &record.record);
-    seal::check(what, seal, link(row, 7)?)?;
+    let seal = seal::seal_record(record.ordinal, record.at, &record.record);
+    seal::check_seal(what, seal, link(row, 7)?)?;
     Ok(record)
 }
 
 /// A snapshot, of the columns `name, body, expires, seal`, if it is what was stored.
-pub(super) fn snapshot(row: &Row<'_>) -> Done<Snapshot> {
+pub(super) fn snapshot(row: &Row<'_>) -> SqliteResult<AgentSnapshot> {
     let expires: Option<i64> = row.get(2)?;
     let snapshot =
-        Snapshot { name: row.get(0)?, body: row.get(1)?, expires: expires.map(unsigned) };
+        AgentSnapshot { name: row.get(0)?, body: row.get(1)?, expires: expires.map(unsigned) };
     let what = || format!("snapshot `{}`", snapshot.name);
-    seal::check(what, seal::snapshot(&snapshot), link(row, 3)?)?;
+    seal::check_seal(what, seal::seal_snapshot(&snapshot), link(row, 3)?)?;
     Ok(snapshot)
 }
 
 /// The first row, read.
 pub(super) fn first<T>(
     mut rows: Rows<'_>,
-    read: impl FnOnce(&Row<'_>) -> Done<T>,
-) -> Done<Option<T>> {
+    read: impl FnOnce(&Row<'_>) -> SqliteResult<T>,
+) -> SqliteResult<Option<T>> {
     rows.next()?.map(read).transpose()
 }
 
 /// All rows, read.
-pub(super) fn all<T>(mut rows: Rows<'_>, read: impl Fn(&Row<'_>) -> Done<T>) -> Done<Vec<T>> {
+pub(super) fn all<T>(
+    mut rows: Rows<'_>,
+    read: impl Fn(&Row<'_>) -> SqliteResult<T>,
+) -> SqliteResult<Vec<T>> {
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         found.push(read(row)?);

@@ -1,26 +1,26 @@
 //! Runs and their events, within a transaction. Every check is made here and on what is stored:
 //! another process may have written since the last one.
 
-use foxwedge_run::{Body, Event};
+use foxwedge_run::{EventPayload, RunEvent};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    desk::Work,
-    fault::Done,
+    error::SqliteResult,
     row::{self, limit, signed, unsigned},
     sessions,
+    writer_thread::WriteContext,
 };
 use crate::{
-    Authority, Finalized, Head, Lease, NewRecord, NewRun, RawEvent, RunRow, Started, StoreError,
-    StoredEvent,
-    chain::{self, Link, ROOT, Span},
+    CloseAuthority, FinalizeResult, Lease, LogHead, NewRecord, NewRun, RawEvent, RunRow,
+    StartResult, StoreError, StoredEvent,
+    chain::{self, ChainLink, EventRange, ROOT},
     check, codec,
-    draft::{self, Draft},
+    event_draft::{self, EventDraft},
     limits,
 };
 
 /// What decides whether somebody may write to a run.
-pub(super) struct Standing {
+pub(super) struct RunWriteState {
     /// The number of the run.
     pub(super) serial: i64,
     /// The number of its session.
@@ -28,23 +28,23 @@ pub(super) struct Standing {
     /// Its number in the session.
     pub(super) epoch: u64,
     /// The end of its log.
-    pub(super) head: Head,
+    pub(super) head: LogHead,
     /// Who holds it.
     pub(super) lease: Lease,
     /// Whether it has ended.
-    pub(super) ended: Ended,
+    pub(super) ended: RunEndFlag,
 }
 
 /// Whether a run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    Yes,
-    No,
+pub(super) enum RunEndFlag {
+    Ended,
+    Open,
 }
 
 /// How a run is ended: what was told, spelled.
-pub(super) struct Closed {
-    pub(super) drafts: Vec<Draft>,
+pub(super) struct SqliteClosing {
+    pub(super) drafts: Vec<EventDraft>,
     pub(super) ended: String,
     pub(super) summary: String,
     /// When, if the last event says so.
@@ -53,16 +53,20 @@ pub(super) struct Closed {
 }
 
 /// A run.
-pub(super) fn find(connection: &Connection, id: &str) -> Done<Option<RunRow>> {
-    one(connection, "r.id = ?1", &[&id])
+pub(super) fn find(connection: &Connection, id: &str) -> SqliteResult<Option<RunRow>> {
+    find_one(connection, "r.id = ?1", &[&id])
 }
 
 /// Starts a run, or finds it.
-pub(super) fn start(work: &mut Work<'_>, new: &NewRun, now: u64) -> Done<Started> {
+pub(super) fn start(
+    work: &mut WriteContext<'_>,
+    new: &NewRun,
+    now: u64,
+) -> SqliteResult<StartResult> {
     let connection = work.connection;
     let session = sessions::serial(connection, &new.session)?;
-    if let Some(known) = known(connection, session, new)? {
-        return Ok(Started::Existing(known));
+    if let Some(known) = find_existing(connection, session, new)? {
+        return Ok(StartResult::Existing(known));
     }
     let epoch: i64 = connection
         .prepare_cached(
@@ -71,15 +75,15 @@ pub(super) fn start(work: &mut Work<'_>, new: &NewRun, now: u64) -> Done<Started
         )?
         .query_row(params![session, signed(now)], |row| row.get(0))?;
     let started = new.at.unwrap_or(now);
-    let event = Event {
+    let event = RunEvent {
         run: new.id.as_str().into(),
         epoch: Some(unsigned(epoch)),
         seq: Some(1),
         at: Some(started),
-        odd: None,
-        body: Body::Started(new.start.clone()),
+        unknown_word: None,
+        body: EventPayload::Started(new.start.clone()),
     };
-    let body = codec::event(&event);
+    let body = codec::write_event(&event);
     check::size("an event", body.len(), limits::EVENT_BYTES)?;
     let chain = chain::link(&ROOT, 1, &body);
     connection
@@ -101,39 +105,44 @@ pub(super) fn start(work: &mut Work<'_>, new: &NewRun, now: u64) -> Done<Started
             signed(now.saturating_add(new.ttl)),
         ])?;
     insert_event(connection, connection.last_insert_rowid(), 1, &body, &chain)?;
-    work.tell(&new.id, 1);
-    let run = found(connection, &new.id)?;
-    Ok(Started::New { run, lease: Lease { owner: new.owner.clone(), fence: 1 } })
+    work.publish(&new.id, 1);
+    let run = require_run(connection, &new.id)?;
+    Ok(StartResult::New { run, lease: Lease { owner: new.owner.clone(), fence: 1 } })
 }
 
 /// Adds events to a run that is held.
-pub(super) fn append(work: &mut Work<'_>, id: &str, lease: &Lease, drafts: &[Draft]) -> Done<u64> {
-    let standing = standing(work.connection, id)?;
+pub(super) fn append(
+    work: &mut WriteContext<'_>,
+    id: &str,
+    lease: &Lease,
+    drafts: &[EventDraft],
+) -> SqliteResult<u64> {
+    let standing = read_write_state(work.connection, id)?;
     may_write(work.connection, id, &standing, lease)?;
     let head = add_events(work.connection, id, &standing, drafts)?;
     if head != standing.head {
         set_head(work.connection, standing.serial, &head)?;
-        work.tell(id, head.last);
+        work.publish(id, head.last);
     }
     Ok(head.last)
 }
 
 /// Ends a run, if nobody has.
 pub(super) fn finalize(
-    work: &mut Work<'_>,
+    work: &mut WriteContext<'_>,
     id: &str,
-    authority: &Authority,
-    closed: &Closed,
+    authority: &CloseAuthority,
+    closed: &SqliteClosing,
     now: u64,
-) -> Done<Finalized> {
+) -> SqliteResult<FinalizeResult> {
     let connection = work.connection;
-    let standing = standing(connection, id)?;
-    if standing.ended == Ended::Yes {
-        return Ok(Finalized::Lost(found(connection, id)?));
+    let standing = read_write_state(connection, id)?;
+    if standing.ended == RunEndFlag::Ended {
+        return Ok(FinalizeResult::AlreadyEnded(require_run(connection, id)?));
     }
     match authority {
-        Authority::Holder(lease) => may_write(connection, id, &standing, lease)?,
-        Authority::Operator => {}
+        CloseAuthority::Holder(lease) => may_write(connection, id, &standing, lease)?,
+        CloseAuthority::Operator => {}
     }
     let head = add_events(connection, id, &standing, &closed.drafts)?;
     let ended = connection
@@ -150,11 +159,11 @@ pub(super) fn finalize(
             closed.summary,
         ])?;
     if ended == 0 {
-        return Ok(Finalized::Lost(found(connection, id)?));
+        return Ok(FinalizeResult::AlreadyEnded(require_run(connection, id)?));
     }
     sessions::add_records(connection, standing.session, &closed.records, now)?;
-    work.tell(id, head.last);
-    Ok(Finalized::Won(found(connection, id)?))
+    work.publish(id, head.last);
+    Ok(FinalizeResult::Recorded(require_run(connection, id)?))
 }
 
 /// Events behind a place, verified.
@@ -163,16 +172,16 @@ pub(super) fn events(
     id: &str,
     after: u64,
     most: usize,
-) -> Done<Vec<StoredEvent>> {
-    let standing = standing(connection, id)?;
-    let Standing { serial, epoch, head, .. } = standing;
-    let span = Span { run: id, epoch, head, after, limit: most };
+) -> SqliteResult<Vec<StoredEvent>> {
+    let standing = read_write_state(connection, id)?;
+    let RunWriteState { serial, epoch, head, .. } = standing;
+    let span = EventRange { run: id, epoch, head, after, limit: most };
     if after >= span.end() {
         return Ok(Vec::new());
     }
     let before = connection
         .prepare_cached("SELECT chain FROM events WHERE place = ?1")?
-        .query_row([place(serial, after)], |row| row::link(row, 0))
+        .query_row([event_key(serial, after)], |row| row::link(row, 0))
         .optional()?;
     let rows = raw_events(connection, serial, after, span.end(), most)?;
     Ok(span.read(before, rows)?)
@@ -185,27 +194,27 @@ pub(super) fn raw_events(
     after: u64,
     end: u64,
     most: usize,
-) -> Done<Vec<RawEvent>> {
+) -> SqliteResult<Vec<RawEvent>> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, body, chain FROM events
          WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
     )?;
-    let span = params![place(run, after), place(run, end), limit(most)];
+    let span = params![event_key(run, after), event_key(run, end), limit(most)];
     let rows = statement.query_map(span, row::event)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// What decides whether somebody may write to a run.
-pub(super) fn standing(connection: &Connection, id: &str) -> Done<Standing> {
+pub(super) fn read_write_state(connection: &Connection, id: &str) -> SqliteResult<RunWriteState> {
     let read = |row: &Row<'_>| {
         let ended: Option<i64> = row.get(7)?;
-        Ok(Standing {
+        Ok(RunWriteState {
             head: row::head(row)?,
             serial: row.get(2)?,
             session: row.get(3)?,
             epoch: unsigned(row.get(4)?),
             lease: Lease { owner: row.get(5)?, fence: unsigned(row.get(6)?) },
-            ended: if ended.is_some() { Ended::Yes } else { Ended::No },
+            ended: if ended.is_some() { RunEndFlag::Ended } else { RunEndFlag::Open },
         })
     };
     let standing = connection
@@ -222,11 +231,11 @@ pub(super) fn standing(connection: &Connection, id: &str) -> Done<Standing> {
 pub(super) fn may_write(
     connection: &Connection,
     id: &str,
-    standing: &Standing,
+    standing: &RunWriteState,
     lease: &Lease,
-) -> Done<()> {
-    if standing.ended == Ended::Yes {
-        return Err(StoreError::Ended(Box::new(found(connection, id)?)).into());
+) -> SqliteResult<()> {
+    if standing.ended == RunEndFlag::Ended {
+        return Err(StoreError::Ended(Box::new(require_run(connection, id)?)).into());
     }
     if standing.lease != *lease {
         let (held, yours) = (standing.lease.fence, lease.fence);
@@ -236,7 +245,7 @@ pub(super) fn may_write(
 }
 
 /// The end of a log has moved.
-pub(super) fn set_head(connection: &Connection, run: i64, head: &Head) -> Done<()> {
+pub(super) fn set_head(connection: &Connection, run: i64, head: &LogHead) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE runs SET last = ?2, chain = ?3 WHERE serial = ?1")?
         .execute(params![run, signed(head.last), head.chain])?;
@@ -249,8 +258,8 @@ pub(super) fn insert_event(
     run: i64,
     seq: u64,
     body: &str,
-    chain: &Link,
-) -> Done<()> {
+    chain: &ChainLink,
+) -> SqliteResult<()> {
     insert_events(connection, run, [(seq, body, chain)])
 }
 
@@ -258,36 +267,44 @@ pub(super) fn insert_event(
 pub(super) fn insert_events<'a>(
     connection: &Connection,
     run: i64,
-    events: impl IntoIterator<Item = (u64, &'a str, &'a Link)>,
-) -> Done<()> {
+    events: impl IntoIterator<Item = (u64, &'a str, &'a ChainLink)>,
+) -> SqliteResult<()> {
     let mut statement =
         connection.prepare_cached("INSERT INTO events (place, body, chain) VALUES (?1, ?2, ?3)")?;
     for (seq, body, chain) in events {
-        statement.execute(params![place(run, seq), body, chain])?;
+        statement.execute(params![event_key(run, seq), body, chain])?;
     }
     Ok(())
 }
 
 /// Whether there is a run with that id.
-pub(super) fn is_there(connection: &Connection, id: &str) -> Done<bool> {
+pub(super) fn exists(connection: &Connection, id: &str) -> SqliteResult<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM runs WHERE id = ?1")?.exists([id])?)
 }
 
 /// An event as it lies in its place.
-pub(super) fn raw_event(connection: &Connection, run: i64, seq: u64) -> Done<Option<RawEvent>> {
+pub(super) fn raw_event(
+    connection: &Connection,
+    run: i64,
+    seq: u64,
+) -> SqliteResult<Option<RawEvent>> {
     Ok(connection
         .prepare_cached("SELECT seq, body, chain FROM events WHERE place = ?1")?
-        .query_row([place(run, seq)], row::event)
+        .query_row([event_key(run, seq)], row::event)
         .optional()?)
 }
 
 /// A run that has to be there.
-pub(super) fn found(connection: &Connection, id: &str) -> Done<RunRow> {
+pub(super) fn require_run(connection: &Connection, id: &str) -> SqliteResult<RunRow> {
     find(connection, id)?.ok_or_else(|| StoreError::NoRun(id.to_owned()).into())
 }
 
 /// The run that a start means, if there is one already.
-pub(super) fn known(connection: &Connection, session: i64, new: &NewRun) -> Done<Option<RunRow>> {
+pub(super) fn find_existing(
+    connection: &Connection,
+    session: i64,
+    new: &NewRun,
+) -> SqliteResult<Option<RunRow>> {
     if let Some(known) = find(connection, &new.id)? {
         let same_key = new.key.is_none() || new.key == known.key;
         if known.session != new.session || !same_key {
@@ -296,16 +313,16 @@ pub(super) fn known(connection: &Connection, session: i64, new: &NewRun) -> Done
         return Ok(Some(known));
     }
     match &new.key {
-        Some(key) => one(connection, "r.session = ?1 AND r.key = ?2", &[&session, key]),
+        Some(key) => find_one(connection, "r.session = ?1 AND r.key = ?2", &[&session, key]),
         None => Ok(None),
     }
 }
 
-fn one(
+fn find_one(
     connection: &Connection,
     condition: &str,
     values: &[&dyn rusqlite::ToSql],
-) -> Done<Option<RunRow>> {
+) -> SqliteResult<Option<RunRow>> {
     let columns = row::RUN;
     let sql = format!(
         "SELECT {columns} FROM runs r JOIN sessions s ON s.serial = r.session WHERE {condition}"
@@ -318,31 +335,37 @@ fn one(
 fn add_events(
     connection: &Connection,
     id: &str,
-    standing: &Standing,
-    drafts: &[Draft],
-) -> Done<Head> {
-    draft::epochs(id, standing.epoch, drafts)?;
-    let (again, new) = drafts.split_at(draft::plan(id, standing.head.last, drafts)?);
-    compare(connection, id, standing.serial, again)?;
+    standing: &RunWriteState,
+    drafts: &[EventDraft],
+) -> SqliteResult<LogHead> {
+    event_draft::check_epochs(id, standing.epoch, drafts)?;
+    let (again, new) =
+        drafts.split_at(event_draft::count_repeated(id, standing.head.last, drafts)?);
+    compare_repeated(connection, id, standing.serial, again)?;
     let mut head = standing.head;
     for draft in new {
         let chain = chain::link(&head.chain, draft.seq, &draft.body);
         insert_event(connection, standing.serial, draft.seq, &draft.body, &chain)?;
-        head = Head { last: draft.seq, chain };
+        head = LogHead { last: draft.seq, chain };
     }
     Ok(head)
 }
 
-fn compare(connection: &Connection, id: &str, run: i64, again: &[Draft]) -> Done<()> {
+fn compare_repeated(
+    connection: &Connection,
+    id: &str,
+    run: i64,
+    again: &[EventDraft],
+) -> SqliteResult<()> {
     for draft in again {
         let stored = raw_event(connection, run, draft.seq)?
-            .ok_or_else(|| chain::damaged(id, draft.seq, "it is missing".to_owned()))?;
+            .ok_or_else(|| chain::damage_error(id, draft.seq, "it is missing".to_owned()))?;
         draft.compare(id, &stored.body)?;
     }
     Ok(())
 }
 
 /// The key of an event: the number of its run, and its place in the log in the lower half.
-fn place(run: i64, seq: u64) -> i64 {
+fn event_key(run: i64, seq: u64) -> i64 {
     (run << 32) | signed(seq.min(limits::RUN_EVENTS))
 }

@@ -3,17 +3,17 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    fault::Done,
+    error::SqliteResult,
     row::{self, limit, signed, unsigned},
     seal,
 };
 use crate::{
-    NewRecord, NewSession, Record, SessionRow, Snapshot, StoreError,
-    ordinals::{self, There},
+    AgentSnapshot, NewRecord, NewSession, SessionRow, StoreError, StoredRecord,
+    ordinals::{self, ExistingRecords},
 };
 
 /// The number of a session.
-pub(super) fn serial(connection: &Connection, id: &str) -> Done<i64> {
+pub(super) fn serial(connection: &Connection, id: &str) -> SqliteResult<i64> {
     let found = connection
         .prepare_cached("SELECT serial FROM sessions WHERE id = ?1")?
         .query_row([id], |row| row.get(0))
@@ -22,14 +22,18 @@ pub(super) fn serial(connection: &Connection, id: &str) -> Done<i64> {
 }
 
 /// A session.
-pub(super) fn find(connection: &Connection, id: &str) -> Done<Option<SessionRow>> {
+pub(super) fn find(connection: &Connection, id: &str) -> SqliteResult<Option<SessionRow>> {
     let columns = row::SESSION;
     let sql = format!("SELECT {columns} FROM sessions s WHERE s.id = ?1");
     Ok(connection.prepare_cached(&sql)?.query_row([id], row::session).optional()?)
 }
 
 /// Makes a session, or finds it.
-pub(super) fn create(connection: &Connection, new: &NewSession, now: u64) -> Done<SessionRow> {
+pub(super) fn create(
+    connection: &Connection,
+    new: &NewSession,
+    now: u64,
+) -> SqliteResult<SessionRow> {
     connection
         .prepare_cached(
             "INSERT INTO sessions (id, owner, title, meta, created, touched, epoch, records)
@@ -40,7 +44,7 @@ pub(super) fn create(connection: &Connection, new: &NewSession, now: u64) -> Don
 }
 
 /// Something was added to a session.
-pub(super) fn touch(connection: &Connection, session: i64, now: u64) -> Done<()> {
+pub(super) fn touch(connection: &Connection, session: i64, now: u64) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE sessions SET touched = max(touched, ?2) WHERE serial = ?1")?
         .execute(params![session, signed(now)])?;
@@ -53,14 +57,18 @@ pub(super) fn add_records(
     session: i64,
     records: &[NewRecord],
     now: u64,
-) -> Done<Vec<u64>> {
+) -> SqliteResult<Vec<u64>> {
     let last: i64 = connection
         .prepare_cached("SELECT records FROM sessions WHERE serial = ?1")?
         .query_row([session], |row| row.get(0))?;
     let last = unsigned(last);
-    let ordinals = ordinals::place(last, &there(connection, session, records)?, records)?;
+    let ordinals = ordinals::assign_ordinals(
+        last,
+        &find_existing_records(connection, session, records)?,
+        records,
+    )?;
     let mut count = last;
-    for (ordinal, record) in ordinals::fresh(last, &ordinals, records) {
+    for (ordinal, record) in ordinals::new_records(last, &ordinals, records) {
         insert_record(connection, session, ordinal, now, record)?;
         count = ordinal;
     }
@@ -73,8 +81,12 @@ pub(super) fn add_records(
 }
 
 /// What is there of records that are to be added.
-pub(super) fn there(connection: &Connection, session: i64, records: &[NewRecord]) -> Done<There> {
-    let mut there = There::default();
+pub(super) fn find_existing_records(
+    connection: &Connection,
+    session: i64,
+    records: &[NewRecord],
+) -> SqliteResult<ExistingRecords> {
+    let mut there = ExistingRecords::default();
     for record in records {
         if let Some(known) = find_record(connection, session, &record.id)? {
             there.records.insert(record.id.clone(), known);
@@ -94,7 +106,7 @@ pub(super) fn insert_record(
     ordinal: u64,
     at: u64,
     record: &NewRecord,
-) -> Done<()> {
+) -> SqliteResult<()> {
     connection
         .prepare_cached(
             "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at, seal)
@@ -109,13 +121,13 @@ pub(super) fn insert_record(
             record.kind,
             record.body,
             signed(at),
-            seal::record(ordinal, at, record),
+            seal::seal_record(ordinal, at, record),
         ])?;
     Ok(())
 }
 
 /// How many records a session has now.
-pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -> Done<()> {
+pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE sessions SET records = ?2 WHERE serial = ?1")?
         .execute(params![session, records])?;
@@ -123,7 +135,11 @@ pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -
 }
 
 /// A record, by its id.
-pub(super) fn find_record(connection: &Connection, session: i64, id: &str) -> Done<Option<Record>> {
+pub(super) fn find_record(
+    connection: &Connection,
+    session: i64,
+    id: &str,
+) -> SqliteResult<Option<StoredRecord>> {
     let columns = row::RECORD;
     let mut statement = connection
         .prepare_cached(&format!("SELECT {columns} FROM records WHERE session = ?1 AND id = ?2"))?;
@@ -136,7 +152,7 @@ pub(super) fn records(
     session: i64,
     after: u64,
     most: usize,
-) -> Done<Vec<Record>> {
+) -> SqliteResult<Vec<StoredRecord>> {
     let columns = row::RECORD;
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {columns} FROM records
@@ -146,7 +162,11 @@ pub(super) fn records(
 }
 
 /// Keeps a snapshot instead of the one that was there.
-pub(super) fn put_snapshot(connection: &Connection, session: i64, snapshot: &Snapshot) -> Done<()> {
+pub(super) fn put_snapshot(
+    connection: &Connection,
+    session: i64,
+    snapshot: &AgentSnapshot,
+) -> SqliteResult<()> {
     connection
         .prepare_cached(
             "INSERT INTO snapshots (session, name, body, expires, seal)
@@ -158,7 +178,7 @@ pub(super) fn put_snapshot(connection: &Connection, session: i64, snapshot: &Sna
             snapshot.name,
             snapshot.body,
             snapshot.expires.map(signed),
-            seal::snapshot(snapshot),
+            seal::seal_snapshot(snapshot),
         ])?;
     Ok(())
 }
@@ -169,7 +189,7 @@ pub(super) fn snapshot(
     session: i64,
     name: &str,
     now: u64,
-) -> Done<Option<Snapshot>> {
+) -> SqliteResult<Option<AgentSnapshot>> {
     let mut statement = connection.prepare_cached(
         "SELECT name, body, expires, seal FROM snapshots
          WHERE session = ?1 AND name = ?2 AND (expires IS NULL OR expires > ?3)",
@@ -178,14 +198,18 @@ pub(super) fn snapshot(
 }
 
 /// Forgets a snapshot. Whether there was one.
-pub(super) fn drop_snapshot(connection: &Connection, session: i64, name: &str) -> Done<bool> {
+pub(super) fn drop_snapshot(
+    connection: &Connection,
+    session: i64,
+    name: &str,
+) -> SqliteResult<bool> {
     let dropped = connection
         .prepare_cached("DELETE FROM snapshots WHERE session = ?1 AND name = ?2")?
         .execute(params![session, name])?;
     Ok(dropped > 0)
 }
 
-fn find_ordinal(connection: &Connection, session: i64, id: &str) -> Done<Option<i64>> {
+fn find_ordinal(connection: &Connection, session: i64, id: &str) -> SqliteResult<Option<i64>> {
     Ok(connection
         .prepare_cached("SELECT ordinal FROM records WHERE session = ?1 AND id = ?2")?
         .query_row(params![session, id], |row| row.get(0))

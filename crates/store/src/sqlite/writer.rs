@@ -11,31 +11,31 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
-    desk::{Desk, Job, Kept, Message, Work},
-    fault::{Done, Fault, unavailable},
-    open::{self, Log, Place},
+    error::{SqliteError, SqliteResult, unavailable},
+    open::{self, SqliteLocation, WalState},
+    writer_thread::{WriteContext, WriteJob, WriteOutcome, WriterMessage, WriterThread},
 };
-use crate::{Result, StoreError, hub::Hub};
+use crate::{Result, StoreError, hub::WakeHub};
 
 /// What may wait to be written, in units of 1 KiB: whoever brings more waits with it.
-const WAITING: u32 = 256 * 1_024;
+const MAX_WAITING: u32 = 256 * 1_024;
 
 /// The way to the thread that writes.
 #[derive(Debug)]
-pub(super) struct Writer {
-    queue: Option<mpsc::Sender<Message>>,
+pub(super) struct SqliteWriter {
+    queue: Option<mpsc::Sender<WriterMessage>>,
     waiting: Arc<Semaphore>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Opens the place on a thread of its own.
-    pub(super) async fn open(place: Place, hub: Hub) -> Result<Writer> {
+    pub(super) async fn open(place: SqliteLocation, hub: WakeHub) -> Result<SqliteWriter> {
         let (queue, jobs) = mpsc::channel();
         let (ready, opened) = oneshot::channel();
-        let begin = move || match open::writer(&place, Log::AsFound) {
+        let begin = move || match open::open_writer(&place, WalState::AsFound) {
             Ok(connection) => {
-                let mut desk = Desk::new(place, hub, connection);
+                let mut desk = WriterThread::new(place, hub, connection);
                 // Whoever asked may be gone; then so is the queue.
                 let _ = ready.send(Ok(()));
                 desk.serve(&jobs);
@@ -48,9 +48,9 @@ impl Writer {
             .name("store-writer".to_owned())
             .spawn(begin)
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        opened.await.map_err(|_| gone())??;
-        let waiting = Arc::new(Semaphore::new(WAITING as usize));
-        Ok(Writer { queue: Some(queue), waiting, thread: Some(thread) })
+        opened.await.map_err(|_| closed_error())??;
+        let waiting = Arc::new(Semaphore::new(MAX_WAITING as usize));
+        Ok(SqliteWriter { queue: Some(queue), waiting, thread: Some(thread) })
     }
 
     /// Does a job within a transaction, and returns once that is on disk. `bytes` is about how
@@ -58,27 +58,29 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
-        job: impl Fn(&mut Work<'_>) -> Done<T> + Send + 'static,
+        job: impl Fn(&mut WriteContext<'_>) -> SqliteResult<T> + Send + 'static,
     ) -> Result<T> {
-        let units = u32::try_from(bytes / 1_024).unwrap_or(u32::MAX).saturating_add(1).min(WAITING);
-        let permit = self.waiting.clone().acquire_many_owned(units).await.map_err(|_| gone())?;
+        let units =
+            u32::try_from(bytes / 1_024).unwrap_or(u32::MAX).saturating_add(1).min(MAX_WAITING);
+        let permit =
+            self.waiting.clone().acquire_many_owned(units).await.map_err(|_| closed_error())?;
         let (reply, answer) = oneshot::channel();
-        let task = Task { job, result: None, reply, permit };
-        self.send(Message::Job(Box::new(task)))?;
-        answer.await.map_err(|_| gone())?
+        let task = WriteTask { job, result: None, reply, permit };
+        self.send(WriterMessage::Job(Box::new(task)))?;
+        answer.await.map_err(|_| closed_error())?
     }
 
     /// Makes the thread look for what other processes write: somebody watches now.
-    pub(super) fn look(&self) -> Result<()> {
-        self.send(Message::Look)
+    pub(super) fn request_poll(&self) -> Result<()> {
+        self.send(WriterMessage::Poll)
     }
 
-    fn send(&self, message: Message) -> Result<()> {
-        self.queue.as_ref().ok_or_else(gone)?.send(message).map_err(|_| gone())
+    fn send(&self, message: WriterMessage) -> Result<()> {
+        self.queue.as_ref().ok_or_else(closed_error)?.send(message).map_err(|_| closed_error())
     }
 }
 
-impl Drop for Writer {
+impl Drop for SqliteWriter {
     /// Waits until everything that was handed in is written and the file is closed.
     fn drop(&mut self) {
         drop(self.queue.take());
@@ -89,41 +91,41 @@ impl Drop for Writer {
 }
 
 /// A job, and who waits for it.
-struct Task<T, F> {
+struct WriteTask<T, F> {
     job: F,
-    result: Option<Done<T>>,
+    result: Option<SqliteResult<T>>,
     reply: oneshot::Sender<Result<T>>,
     permit: OwnedSemaphorePermit,
 }
 
-impl<T, F> Job for Task<T, F>
+impl<T, F> WriteJob for WriteTask<T, F>
 where
     T: Send,
-    F: Fn(&mut Work<'_>) -> Done<T> + Send,
+    F: Fn(&mut WriteContext<'_>) -> SqliteResult<T> + Send,
 {
-    fn run(&mut self, work: &mut Work<'_>) -> Kept {
+    fn run(&mut self, work: &mut WriteContext<'_>) -> WriteOutcome {
         let result = (self.job)(work);
-        let kept = if result.is_ok() { Kept::Yes } else { Kept::No };
+        let kept = if result.is_ok() { WriteOutcome::Keep } else { WriteOutcome::Discard };
         self.result = Some(result);
         kept
     }
 
     fn acknowledge(self: Box<Self>, lost: Option<&str>) {
-        let Task { job, result, reply, permit } = *self;
+        let WriteTask { job, result, reply, permit } = *self;
         // There is room for others before anybody hears of it.
         drop((job, permit));
         let result = match (result, lost) {
             // A refusal holds whether or not others could be written.
-            (Some(Err(Fault::Refused(error))), _) => Err(error),
+            (Some(Err(SqliteError::Refused(error))), _) => Err(error),
             (_, Some(why)) => Err(unavailable(why)),
             (Some(result), None) => result.map_err(StoreError::from),
-            (None, None) => Err(gone()),
+            (None, None) => Err(closed_error()),
         };
         // Whoever asked may have stopped waiting.
         let _ = reply.send(result);
     }
 }
 
-fn gone() -> StoreError {
+fn closed_error() -> StoreError {
     unavailable("the thread that writes is gone")
 }

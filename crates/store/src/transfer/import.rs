@@ -6,12 +6,12 @@ use std::io::BufRead;
 use foxwedge_run::wire;
 
 use super::{
-    Damage, Imported,
-    lines::Reader,
-    spell::{self, Line},
+    FileDamage, ImportReport,
+    line_format::{self, ExportLine},
+    linked_lines::LinkedLineReader,
 };
 use crate::{
-    Archive, Piece, RawEvent, Record, Result, RunRow, StoreError,
+    ArchiveStore, RawEvent, RestoreItem, Result, RunRow, StoreError, StoredRecord,
     chain::{self, ROOT},
     check,
 };
@@ -25,26 +25,26 @@ const CONFLICTS: usize = 100;
 
 /// Reads what [`export`](super::export) wrote. What is there already is passed over, so that the
 /// same file again changes nothing. Runs that were open are closed by the next sweep.
-pub async fn import<A: Archive>(store: &A, from: impl BufRead + Send) -> Result<Imported> {
-    let mut import = Import {
+pub async fn import<A: ArchiveStore>(store: &A, from: impl BufRead + Send) -> Result<ImportReport> {
+    let mut import = StoreImport {
         store,
-        done: Imported::default(),
+        report: ImportReport::default(),
         counts: [0; 4],
-        session: Current::None,
+        session: ImportSession::None,
         run: None,
         records: Vec::new(),
         bytes: 0,
     };
-    let mut lines = Reader::new(from);
+    let mut lines = LinkedLineReader::new(from);
     let end = loop {
         match lines.next().map_err(|error| StoreError::Unavailable(Box::new(error)))? {
             Err(damage) => break Some(damage),
             Ok(None) => break Some(lines.damage("the file breaks off")),
-            Ok(Some(open)) => match import.line(&open).await {
-                Ok(Next::Line) => {}
-                Ok(Next::End) => break trailing(&mut lines)?,
-                Err(Trouble::Line(what)) => break Some(lines.damage(what)),
-                Err(Trouble::Store(error)) => return Err(error),
+            Ok(Some(open)) => match import.read_line(&open).await {
+                Ok(ImportStep::Continue) => {}
+                Ok(ImportStep::End) => break check_trailing(&mut lines)?,
+                Err(ImportFailure::Line(what)) => break Some(lines.damage(what)),
+                Err(ImportFailure::Store(error)) => return Err(error),
             },
         }
     };
@@ -52,34 +52,34 @@ pub async fn import<A: Archive>(store: &A, from: impl BufRead + Send) -> Result<
 }
 
 /// What comes after a line.
-enum Next {
-    Line,
+enum ImportStep {
+    Continue,
     End,
 }
 
 /// Why a line does not get in.
-enum Trouble {
+enum ImportFailure {
     /// It makes no sense.
     Line(String),
     /// The store is in trouble.
     Store(StoreError),
 }
 
-impl From<String> for Trouble {
-    fn from(what: String) -> Trouble {
-        Trouble::Line(what)
+impl From<String> for ImportFailure {
+    fn from(what: String) -> ImportFailure {
+        ImportFailure::Line(what)
     }
 }
 
-impl From<&str> for Trouble {
-    fn from(what: &str) -> Trouble {
-        Trouble::Line(what.to_owned())
+impl From<&str> for ImportFailure {
+    fn from(what: &str) -> ImportFailure {
+        ImportFailure::Line(what.to_owned())
     }
 }
 
 /// The session that lines belong to.
 #[derive(Clone, PartialEq, Eq)]
-enum Current {
+enum ImportSession {
     /// Not even the first line was read.
     None,
     /// Between the first line and the first session.
@@ -97,55 +97,58 @@ struct CurrentRun {
     link: [u8; 16],
     /// Verified, and not in the store yet.
     events: Vec<RawEvent>,
-    state: Taken,
+    state: ImportDecision,
 }
 
 /// Whether a run goes into the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
-    Yes,
-    No,
+enum ImportDecision {
+    Accepted,
+    Skipped,
 }
 
-struct Import<'a, A> {
+struct StoreImport<'a, A> {
     store: &'a A,
-    done: Imported,
+    report: ImportReport,
     /// Sessions, records, runs and events, as they were read.
     counts: [u64; 4],
-    session: Current,
+    session: ImportSession,
     run: Option<CurrentRun>,
-    records: Vec<Record>,
+    records: Vec<StoredRecord>,
     /// How much waits.
     bytes: usize,
 }
 
-impl<A: Archive> Import<'_, A> {
-    async fn line(&mut self, open: &str) -> Result<Next, Trouble> {
-        let line = spell::read(open)?;
-        if matches!(line, Line::Header) != (self.session == Current::None) {
+impl<A: ArchiveStore> StoreImport<'_, A> {
+    async fn read_line(&mut self, open: &str) -> Result<ImportStep, ImportFailure> {
+        let line = line_format::parse_line(open)?;
+        if matches!(line, ExportLine::Header) != (self.session == ImportSession::None) {
             return Err("the first line, and no other, names the format".into());
         }
         if self.run.is_some()
-            && !matches!(line, Line::Event { .. } | Line::Left | Line::Ended { .. })
+            && !matches!(
+                line,
+                ExportLine::Event { .. } | ExportLine::Left | ExportLine::Ended { .. }
+            )
         {
             return Err("the run before has no end".into());
         }
         match line {
-            Line::Header => self.session = Current::Begun,
-            Line::Session(row) => {
+            ExportLine::Header => self.session = ImportSession::Begun,
+            ExportLine::Session(row) => {
                 self.flush_records().await?;
                 self.counts[0] += 1;
                 let id = row.id.clone();
-                self.session = match self.restore(Piece::Session(row), &id).await? {
+                self.session = match self.restore(RestoreItem::Session(row), &id).await? {
                     Some(new) => {
-                        self.done.sessions += new;
-                        Current::Session(id)
+                        self.report.sessions += new;
+                        ImportSession::Session(id)
                     }
-                    None => Current::Skipped,
+                    None => ImportSession::Skipped,
                 };
             }
-            Line::Record(record) => {
-                self.belongs()?;
+            ExportLine::Record(record) => {
+                self.check_session()?;
                 check::record(&record.record).map_err(|error| error.to_string())?;
                 self.counts[1] += 1;
                 self.bytes += record.record.body.len();
@@ -154,63 +157,67 @@ impl<A: Archive> Import<'_, A> {
                     self.flush_records().await?;
                 }
             }
-            Line::Run(row) => {
+            ExportLine::Run(row) => {
                 self.flush_records().await?;
                 self.counts[2] += 1;
-                self.begin(row).await?;
+                self.start_run(row).await?;
             }
-            Line::Event { body, chain } => {
+            ExportLine::Event { body, chain } => {
                 self.counts[3] += 1;
-                self.event(body, chain).await?;
+                self.add_event(body, chain).await?;
             }
-            Line::Left => self.end_run(None).await?,
-            Line::Ended { ended, summary, at } => {
+            ExportLine::Left => self.end_run(None).await?,
+            ExportLine::Ended { ended, summary, at } => {
                 let run = self.run.as_ref().map(|run| run.row.id.clone());
                 let run = run.ok_or("an end without a run")?;
-                self.end_run(Some(Piece::End { run, ended, summary, at })).await?;
+                self.end_run(Some(RestoreItem::End { run, ended, summary, at })).await?;
             }
-            Line::Trailer { counts } => {
+            ExportLine::Trailer { counts } => {
                 self.flush_records().await?;
                 if counts != self.counts {
                     return Err("the file does not hold what its last line says".into());
                 }
-                return Ok(Next::End);
+                return Ok(ImportStep::End);
             }
         }
-        Ok(Next::Line)
+        Ok(ImportStep::Continue)
     }
 
-    fn belongs(&self) -> Result<(), Trouble> {
+    fn check_session(&self) -> Result<(), ImportFailure> {
         match self.session {
-            Current::Session(_) | Current::Skipped => Ok(()),
-            Current::None | Current::Begun => Err("the line belongs to no session".into()),
+            ImportSession::Session(_) | ImportSession::Skipped => Ok(()),
+            ImportSession::None | ImportSession::Begun => {
+                Err("the line belongs to no session".into())
+            }
         }
     }
 
-    async fn begin(&mut self, row: RunRow) -> Result<(), Trouble> {
-        self.belongs()?;
+    async fn start_run(&mut self, row: RunRow) -> Result<(), ImportFailure> {
+        self.check_session()?;
         let state = match &self.session {
-            Current::Session(session) => {
+            ImportSession::Session(session) => {
                 let row = RunRow { session: session.clone(), ..row.clone() };
                 let id = row.id.clone();
-                let restored = self.restore(Piece::Run(row), &id).await?;
-                self.done.runs += restored.unwrap_or(0);
-                if restored.is_some() { Taken::Yes } else { Taken::No }
+                let restored = self.restore(RestoreItem::Run(row), &id).await?;
+                self.report.runs += restored.unwrap_or(0);
+                if restored.is_some() { ImportDecision::Accepted } else { ImportDecision::Skipped }
             }
-            Current::None | Current::Begun | Current::Skipped => Taken::No,
+            ImportSession::None | ImportSession::Begun | ImportSession::Skipped => {
+                ImportDecision::Skipped
+            }
         };
         self.run = Some(CurrentRun { row, last: 0, link: ROOT, events: Vec::new(), state });
         Ok(())
     }
 
-    async fn event(&mut self, body: String, chain: [u8; 16]) -> Result<(), Trouble> {
+    async fn add_event(&mut self, body: String, chain: [u8; 16]) -> Result<(), ImportFailure> {
         let run = self.run.as_mut().ok_or("an event without a run")?;
         let event = RawEvent { seq: run.last + 1, body, chain };
         chain::follows(run.last, &run.link, &event)?;
         check::raw_event(&run.row.id, &event).map_err(|error| error.to_string())?;
-        fits(&run.row, &event)?;
+        check_event(&run.row, &event)?;
         (run.last, run.link) = (event.seq, event.chain);
-        if run.state == Taken::No {
+        if run.state == ImportDecision::Skipped {
             return Ok(());
         }
         self.bytes += event.body.len();
@@ -222,10 +229,10 @@ impl<A: Archive> Import<'_, A> {
     }
 
     /// The run is over, or was left open.
-    async fn end_run(&mut self, end: Option<Piece>) -> Result<(), Trouble> {
+    async fn end_run(&mut self, end: Option<RestoreItem>) -> Result<(), ImportFailure> {
         self.flush_events().await?;
         let run = self.run.take().ok_or("an end without a run")?;
-        if run.state == Taken::No {
+        if run.state == ImportDecision::Skipped {
             return Ok(());
         }
         let id = run.row.id;
@@ -235,73 +242,77 @@ impl<A: Archive> Import<'_, A> {
         };
         // It is left like an open one if it cannot be ended as the file says.
         if ended.is_none() {
-            self.restore(Piece::Left { run: id.clone() }, &id).await?;
+            self.restore(RestoreItem::Left { run: id.clone() }, &id).await?;
         }
         Ok(())
     }
 
-    async fn flush_events(&mut self) -> Result<(), Trouble> {
+    async fn flush_events(&mut self) -> Result<(), ImportFailure> {
         let Some(run) = self.run.as_mut().filter(|run| !run.events.is_empty()) else {
             return Ok(());
         };
         let (id, events) = (run.row.id.clone(), std::mem::take(&mut run.events));
         self.bytes = 0;
-        match self.restore(Piece::Events { run: id.clone(), events }, &id).await? {
-            Some(new) => self.done.events += new,
+        match self.restore(RestoreItem::Events { run: id.clone(), events }, &id).await? {
+            Some(new) => self.report.events += new,
             None => {
                 // What the import itself began is not left open for ever.
-                self.restore(Piece::Left { run: id.clone() }, &id).await?;
+                self.restore(RestoreItem::Left { run: id.clone() }, &id).await?;
                 if let Some(run) = &mut self.run {
-                    run.state = Taken::No;
+                    run.state = ImportDecision::Skipped;
                 }
             }
         }
         Ok(())
     }
 
-    async fn flush_records(&mut self) -> Result<(), Trouble> {
+    async fn flush_records(&mut self) -> Result<(), ImportFailure> {
         let records = std::mem::take(&mut self.records);
         self.bytes = 0;
-        let Current::Session(session) = self.session.clone() else { return Ok(()) };
+        let ImportSession::Session(session) = self.session.clone() else { return Ok(()) };
         if records.is_empty() {
             return Ok(());
         }
         let id = session.clone();
-        let new = self.restore(Piece::Records { session, records }, &id).await?;
-        self.done.records += new.unwrap_or(0);
+        let new = self.restore(RestoreItem::Records { session, records }, &id).await?;
+        self.report.records += new.unwrap_or(0);
         Ok(())
     }
 
     /// Puts a piece into the store; `None` if something else is there.
-    async fn restore(&mut self, piece: Piece, id: &str) -> Result<Option<u64>, Trouble> {
+    async fn restore(
+        &mut self,
+        piece: RestoreItem,
+        id: &str,
+    ) -> Result<Option<u64>, ImportFailure> {
         match self.store.restore(piece).await {
             Ok(new) => Ok(Some(new)),
             Err(StoreError::Conflict(what)) => {
                 let what = if what == id { what } else { format!("{id}: {what}") };
-                self.done.conflicting += 1;
-                if self.done.conflicts.len() < CONFLICTS {
-                    self.done.conflicts.push(what);
+                self.report.conflicting += 1;
+                if self.report.conflicts.len() < CONFLICTS {
+                    self.report.conflicts.push(what);
                 }
                 Ok(None)
             }
-            Err(StoreError::Invalid(why)) => Err(Trouble::Line(why)),
-            Err(error) => Err(Trouble::Store(error)),
+            Err(StoreError::Invalid(why)) => Err(ImportFailure::Line(why)),
+            Err(error) => Err(ImportFailure::Store(error)),
         }
     }
 
     /// What was good goes in, also in front of damage.
-    async fn finish(mut self, damage: Option<Damage>) -> Result<Imported> {
-        let flushed = self.finish_pieces().await;
-        self.done.damage = match (flushed, damage) {
+    async fn finish(mut self, damage: Option<FileDamage>) -> Result<ImportReport> {
+        let flushed = self.flush_all().await;
+        self.report.damage = match (flushed, damage) {
             (Ok(()), damage) => damage,
-            (Err(Trouble::Store(error)), _) => return Err(error),
-            (Err(Trouble::Line(what)), Some(damage)) => Some(Damage { what, ..damage }),
-            (Err(Trouble::Line(what)), None) => return Err(StoreError::Invalid(what)),
+            (Err(ImportFailure::Store(error)), _) => return Err(error),
+            (Err(ImportFailure::Line(what)), Some(damage)) => Some(FileDamage { what, ..damage }),
+            (Err(ImportFailure::Line(what)), None) => return Err(StoreError::Invalid(what)),
         };
-        Ok(self.done)
+        Ok(self.report)
     }
 
-    async fn finish_pieces(&mut self) -> Result<(), Trouble> {
+    async fn flush_all(&mut self) -> Result<(), ImportFailure> {
         self.flush_records().await?;
         if self.run.is_some() {
             self.end_run(None).await?;
@@ -311,7 +322,7 @@ impl<A: Archive> Import<'_, A> {
 }
 
 /// An event has to say the same about itself as the lines around it.
-fn fits(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
+fn check_event(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
     let event = wire::read(&raw.body).map_err(|error| error.to_string())?;
     if *event.run != *run.id {
         return Err("the event belongs to another run".to_owned());
@@ -326,7 +337,7 @@ fn fits(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
 }
 
 /// Nothing may follow the last line.
-fn trailing<R: BufRead>(lines: &mut Reader<R>) -> Result<Option<Damage>> {
+fn check_trailing<R: BufRead>(lines: &mut LinkedLineReader<R>) -> Result<Option<FileDamage>> {
     match lines.next().map_err(|error| StoreError::Unavailable(Box::new(error)))? {
         Ok(None) => Ok(None),
         Ok(Some(_)) => Ok(Some(lines.damage("something follows the last line"))),

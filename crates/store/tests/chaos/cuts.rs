@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, thread};
 
-use foxwedge_store::{Imported, SqliteStore, export, import};
+use foxwedge_store::{ImportReport, SqliteStore, export, import};
 
 use crate::{
     random::Random,
@@ -222,7 +222,7 @@ impl Tally {
     }
 }
 
-fn place_of(imported: &Imported) -> Option<(u64, u64)> {
+fn place_of(imported: &ImportReport) -> Option<(u64, u64)> {
     imported.damage.as_ref().map(|damage| (damage.line, damage.offset))
 }
 

@@ -3,8 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foxwedge_run::{Body, Input, Outcome, Run, Session, Settings, history, wire};
-use foxwedge_store::{Archive, Filter, Page, RawEvent, Record, Result, RunRow, RunState, verify};
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, Outcome, Run, SessionMachine, history, wire,
+};
+use foxwedge_store::{
+    ArchiveStore, ListFilter, ListPage, RawEvent, Result, RunRow, RunState, StoredRecord,
+    verify_log,
+};
 
 use crate::{
     ledger::{Ledger, Told, ToldEnd},
@@ -18,7 +23,7 @@ const PAGE: usize = 500;
 pub(crate) type Settled = BTreeSet<String>;
 
 /// Everything that is wrong with a store, by what its writers said and by the story.
-pub(crate) async fn breaches<A: Archive>(
+pub(crate) async fn breaches<A: ArchiveStore>(
     store: &A,
     story: &Story,
     ledger: &Ledger,
@@ -32,7 +37,11 @@ pub(crate) async fn breaches<A: Archive>(
 }
 
 /// Everything that is wrong once whatever was left open has been closed.
-pub(crate) async fn ghosts<A: Archive>(store: &A, story: &Story, settled: &Settled) -> Vec<String> {
+pub(crate) async fn ghosts<A: ArchiveStore>(
+    store: &A,
+    story: &Story,
+    settled: &Settled,
+) -> Vec<String> {
     let mut judge = Judge { store, story, settled, breaches: Vec::new() };
     if let Err(error) = judge.closed().await {
         judge.breach(format!("the store cannot be read: {error:?}"));
@@ -41,11 +50,11 @@ pub(crate) async fn ghosts<A: Archive>(store: &A, story: &Story, settled: &Settl
 }
 
 /// All runs of a store.
-pub(crate) async fn runs<A: Archive>(store: &A) -> Result<Vec<RunRow>> {
-    let mut page = Page { after: None, limit: PAGE };
+pub(crate) async fn runs<A: ArchiveStore>(store: &A) -> Result<Vec<RunRow>> {
+    let mut page = ListPage { after: None, limit: PAGE };
     let mut runs = Vec::new();
     loop {
-        let more = store.runs(Filter::default(), page.clone()).await?;
+        let more = store.runs(ListFilter::default(), page.clone()).await?;
         let Some(last) = more.last() else { return Ok(runs) };
         page.after = Some(last.id.clone());
         runs.extend(more);
@@ -53,7 +62,7 @@ pub(crate) async fn runs<A: Archive>(store: &A) -> Result<Vec<RunRow>> {
 }
 
 /// The log of a run, as it lies there.
-pub(crate) async fn log<A: Archive>(store: &A, run: &str) -> Result<Vec<RawEvent>> {
+pub(crate) async fn log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<RawEvent>> {
     let mut events: Vec<RawEvent> = Vec::new();
     loop {
         let after = events.last().map_or(0, |last| last.seq);
@@ -66,8 +75,11 @@ pub(crate) async fn log<A: Archive>(store: &A, run: &str) -> Result<Vec<RawEvent
 }
 
 /// All records of a session.
-pub(crate) async fn records<A: Archive>(store: &A, session: &str) -> Result<Vec<Record>> {
-    let mut records: Vec<Record> = Vec::new();
+pub(crate) async fn records<A: ArchiveStore>(
+    store: &A,
+    session: &str,
+) -> Result<Vec<StoredRecord>> {
+    let mut records: Vec<StoredRecord> = Vec::new();
     loop {
         let after = records.last().map_or(0, |last| last.ordinal);
         let more = store.records(session, after, PAGE).await?;
@@ -80,9 +92,9 @@ pub(crate) async fn records<A: Archive>(store: &A, session: &str) -> Result<Vec<
 
 /// A run whose log the machine has read.
 pub(crate) fn replayed(run: &str, log: &[RawEvent]) -> Option<Run> {
-    let mut session = Session::new(Settings::default());
+    let mut session = SessionMachine::new(MachineSettings::default());
     for event in log {
-        session.apply(0, Input::Event(wire::read(&event.body).ok()?), &mut Vec::new());
+        session.apply(0, MachineInput::Event(wire::read(&event.body).ok()?), &mut Vec::new());
     }
     session.run(run).cloned()
 }
@@ -94,7 +106,7 @@ struct Judge<'a, A> {
     breaches: Vec<String>,
 }
 
-impl<A: Archive> Judge<'_, A> {
+impl<A: ArchiveStore> Judge<'_, A> {
     fn breach(&mut self, what: impl Into<String>) {
         self.breaches.push(what.into());
     }
@@ -137,7 +149,7 @@ impl<A: Archive> Judge<'_, A> {
     /// how much of the story it holds.
     async fn run(&mut self, row: &RunRow) -> Result<u64> {
         let id = &row.id;
-        for flaw in verify(self.store, id).await? {
+        for flaw in verify_log(self.store, id).await? {
             self.breach(format!("run {id}, place {}: {}", flaw.place, flaw.why));
         }
         let log = log(self.store, id).await?;
@@ -154,7 +166,7 @@ impl<A: Archive> Judge<'_, A> {
         };
         let told = log.iter().take_while(told).count();
         let ends = |event: &RawEvent| {
-            wire::read(&event.body).is_ok_and(|event| matches!(event.body, Body::Ended(_)))
+            wire::read(&event.body).is_ok_and(|event| matches!(event.body, EventPayload::Ended(_)))
         };
         let count = log.iter().filter(|event| ends(event)).count();
         match row.state {
@@ -188,7 +200,7 @@ impl<A: Archive> Judge<'_, A> {
                 self.expect(ended, || format!("run {id} was closed, and is open"));
             }
             Some(ToldEnd::Ended { last, chain }) => {
-                let head = self.store.head(&run.id).await?;
+                let head = self.store.log_head(&run.id).await?;
                 let kept = head.map(|head| (head.last, hex(&head.chain)));
                 self.expect(kept == Some((*last, chain.clone())), || {
                     format!("run {id} ended with {last} {chain}, and now with {kept:?}")
@@ -206,7 +218,9 @@ impl<A: Archive> Judge<'_, A> {
         let records = records(self.store, session).await?;
         let whole = records.iter().map(|record| record.ordinal).eq(1..=count);
         self.expect(whole, || format!("session {session}: its records have a gap"));
-        for Record { record, .. } in records.iter().filter(|record| record.record.kind == "note") {
+        for StoredRecord { record, .. } in
+            records.iter().filter(|record| record.record.kind == "note")
+        {
             let written = self.story.note_of(&record.id);
             self.expect(written.as_ref() == Some(record), || {
                 format!("note {} is not what was written", record.id)
@@ -294,9 +308,9 @@ impl<A: Archive> Judge<'_, A> {
 /// What sessions hold of runs.
 type Messages = BTreeMap<String, Vec<String>>;
 
-fn messages(records: Vec<Record>) -> Messages {
+fn messages(records: Vec<StoredRecord>) -> Messages {
     let mut messages = Messages::new();
-    for Record { record, .. } in
+    for StoredRecord { record, .. } in
         records.into_iter().filter(|record| record.record.kind == "message")
     {
         messages.entry(record.run.unwrap_or_default()).or_default().push(record.body);

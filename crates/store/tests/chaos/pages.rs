@@ -10,7 +10,7 @@ use std::{
 };
 
 use foxwedge_run::wire;
-use foxwedge_store::{Archive, RawEvent, Result, SqliteStore, Store, StoreError, StoredEvent};
+use foxwedge_store::{ArchiveStore, RawEvent, Result, SqliteStore, Store, StoreError, StoredEvent};
 
 use crate::{
     judge::{log, records, runs},

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use foxwedge_run::{Body, Ended, Event, Outcome};
+use foxwedge_run::{EventPayload, Outcome, RunEnd, RunEvent};
 use foxwedge_store::{
-    AnyStore, Archive, Authority, Closing, Finalized, NewRun, RunState, Store, StoreUrl,
+    AnyStore, ArchiveStore, CloseAuthority, FinalizeResult, NewRun, RunClosing, RunState, Store,
+    StoreUrl,
 };
 
 use crate::{
@@ -84,8 +85,8 @@ impl Racer {
     async fn ends(&self, run: &str) -> bool {
         match self {
             Racer::Store(store) => {
-                let ended = store.finalize(run, Authority::Operator, closing(run)).await;
-                matches!(ended.expect("an answer"), Finalized::Won(_))
+                let ended = store.finalize(run, CloseAuthority::Operator, closing(run)).await;
+                matches!(ended.expect("an answer"), FinalizeResult::Recorded(_))
             }
             Racer::File(file) => {
                 let question = "SELECT ended_at FROM runs WHERE id = ?1";
@@ -109,11 +110,12 @@ impl Racer {
     }
 }
 
-fn closing(run: &str) -> Closing {
+fn closing(run: &str) -> RunClosing {
     let ended =
-        Ended { outcome: Some(Outcome::Completed), text: Some(value(NAME)), ..Ended::default() };
-    let end = Event { seq: Some(2), ..Event::new(&run.into(), Body::Ended(ended.clone())) };
-    Closing { events: vec![end], ended, summary: Default::default(), records: Vec::new() }
+        RunEnd { outcome: Some(Outcome::Completed), text: Some(value(NAME)), ..RunEnd::default() };
+    let end =
+        RunEvent { seq: Some(2), ..RunEvent::new(&run.into(), EventPayload::Ended(ended.clone())) };
+    RunClosing { events: vec![end], ended, summary: Default::default(), records: Vec::new() }
 }
 
 /// Lets two processes race for so many runs. Returns what is wrong, and how often each won.
@@ -173,7 +175,7 @@ async fn contested(store: &AnyStore, run: &str, winner: &str) -> Option<String> 
         RunState::Ended { ended, .. } => ended.text.as_deref(),
         RunState::Open => None,
     };
-    let head = store.head(run).await.expect("an answer").expect("a run");
+    let head = store.log_head(run).await.expect("an answer").expect("a run");
     let right = by == Some(winner) && log.len() == 2 && head.last == 2;
     (!right).then(|| format!("{run}: {winner} won, and it is {row:?}"))
 }

@@ -2,10 +2,10 @@
 //! every byte without having been told.
 
 use foxwedge_run::{
-    Ask, AskKind, Body, Call, CallRef, Ended, Event, How, Id, Json, Outcome, Started, Status, Text,
-    ToolResult, Usage,
+    ApprovalKind, ApprovalRequest, CallRef, EventPayload, Outcome, RawJson, RunEnd, RunEvent,
+    RunStart, RunUsage, SharedId, TextUpdate, ToolCallUpdate, ToolOutcome, ToolResult, ToolStatus,
 };
-use foxwedge_store::{Closing, NewRecord, NewRun, NewSession, Snapshot};
+use foxwedge_store::{AgentSnapshot, NewRecord, NewRun, NewSession, RunClosing};
 
 use crate::random::Random;
 
@@ -31,14 +31,14 @@ pub(crate) enum Weight {
 /// One run of the story.
 #[derive(Clone, Debug)]
 pub(crate) struct Tale {
-    pub(crate) run: Id,
+    pub(crate) run: SharedId,
     pub(crate) session: String,
     pub(crate) end: End,
     /// How many events go into the store at once, one after the other.
     pub(crate) portions: Vec<usize>,
     /// How many notes it leaves in its session on the way.
     pub(crate) notes: usize,
-    bodies: Vec<Body>,
+    bodies: Vec<EventPayload>,
 }
 
 /// How a run comes to its end.
@@ -102,7 +102,7 @@ impl Story {
             parent: number.checked_sub(1).map(name),
             run: Some(run.to_owned()),
             kind: "note".to_owned(),
-            body: format!("{{\"said\": {}}}", Json::string(&self.words(&mut random)).raw()),
+            body: format!("{{\"said\": {}}}", RawJson::string(&self.words(&mut random)).raw()),
         }
     }
 
@@ -113,59 +113,65 @@ impl Story {
     }
 
     /// What an agent keeps under its name, in one version after the other.
-    pub(crate) fn snapshot(&self, name: &str, version: u64) -> Snapshot {
+    pub(crate) fn snapshot(&self, name: &str, version: u64) -> AgentSnapshot {
         let mut random = Random::of(self.seed, &["snapshot", name, &version.to_string()]);
         let body = format!("{version} {}", self.words(&mut random)).into_bytes();
-        Snapshot { name: name.to_owned(), body, expires: None }
+        AgentSnapshot { name: name.to_owned(), body, expires: None }
     }
 
     /// The version of what an agent kept.
-    pub(crate) fn version(snapshot: &Snapshot) -> Option<u64> {
+    pub(crate) fn version(snapshot: &AgentSnapshot) -> Option<u64> {
         let text = std::str::from_utf8(&snapshot.body).ok()?;
         text.split(' ').next()?.parse().ok()
     }
 
-    fn bodies(&self, random: &mut Random, end: End) -> Vec<Body> {
+    fn bodies(&self, random: &mut Random, end: End) -> Vec<EventPayload> {
         let mut bodies = Vec::new();
         let mut open: Vec<usize> = Vec::new();
         for call in 0..3 + random.place(20) {
             match random.below(8) {
-                0..3 => bodies.push(Body::Text(self.text(random))),
-                3 => bodies.push(Body::Thought(self.text(random))),
+                0..3 => bodies.push(EventPayload::Text(self.text(random))),
+                3 => bodies.push(EventPayload::Thought(self.text(random))),
                 4 | 5 => {
-                    bodies.push(Body::Call(self.call(random, call)));
+                    bodies.push(EventPayload::ToolCall(self.call(random, call)));
                     open.push(call);
                 }
                 6 if !open.is_empty() => {
                     let call = open.swap_remove(random.place(open.len()));
-                    bodies.push(Body::Result(self.result(random, call)));
+                    bodies.push(EventPayload::ToolResult(self.result(random, call)));
                 }
-                7 if !open.is_empty() => bodies.push(Body::Asked(ask(*random.pick(&open)))),
-                _ => bodies
-                    .push(Body::Usage(Usage { input: random.below(1_000), ..Usage::default() })),
+                7 if !open.is_empty() => {
+                    bodies.push(EventPayload::ApprovalRequested(ask(*random.pick(&open))))
+                }
+                _ => bodies.push(EventPayload::Usage(RunUsage {
+                    input: random.below(1_000),
+                    ..RunUsage::default()
+                })),
             }
         }
         // Whoever ends by hand has waited for everything.
         if end == End::ByHand {
-            bodies.extend(open.into_iter().map(|call| Body::Result(self.result(random, call))));
+            bodies.extend(
+                open.into_iter().map(|call| EventPayload::ToolResult(self.result(random, call))),
+            );
         }
         bodies
     }
 
-    fn text(&self, random: &mut Random) -> Text {
-        Text { delta: Some(self.words(random)), ..Text::default() }
+    fn text(&self, random: &mut Random) -> TextUpdate {
+        TextUpdate { delta: Some(self.words(random)), ..TextUpdate::default() }
     }
 
-    fn call(&self, random: &mut Random, call: usize) -> Call {
-        Call {
+    fn call(&self, random: &mut Random, call: usize) -> ToolCallUpdate {
+        ToolCallUpdate {
             call: reference(call),
-            name: Some(Id::from(*random.pick(&["Bash", "Read", "Write"]))),
-            input: Json::parse(&format!(
+            name: Some(SharedId::from(*random.pick(&["Bash", "Read", "Write"]))),
+            input: RawJson::parse(&format!(
                 "{{\"what\": {}}}",
-                Json::string(&self.words(random)).raw()
+                RawJson::string(&self.words(random)).raw()
             )),
-            status: *random.pick(&[None, Some(Status::Running)]),
-            ..Call::default()
+            status: *random.pick(&[None, Some(ToolStatus::Running)]),
+            ..ToolCallUpdate::default()
         }
     }
 
@@ -173,9 +179,9 @@ impl Story {
         ToolResult {
             call: reference(call),
             name: None,
-            how: *random.pick(&[How::Ok, How::Ok, How::Error]),
+            outcome: *random.pick(&[ToolOutcome::Ok, ToolOutcome::Ok, ToolOutcome::Error]),
             reason: None,
-            content: Some(Json::string(&self.words(random))),
+            content: Some(RawJson::string(&self.words(random))),
         }
     }
 
@@ -211,36 +217,36 @@ impl Tale {
     }
 
     /// The event at a place, as it is handed in; the first one is the store's.
-    pub(crate) fn event(&self, seq: u64) -> Option<Event> {
+    pub(crate) fn event(&self, seq: u64) -> Option<RunEvent> {
         let body = self.bodies.get(usize::try_from(seq.checked_sub(2)?).ok()?)?.clone();
         Some(self.placed(seq, body))
     }
 
     /// The first event, as the store makes it.
-    pub(crate) fn first(&self, epoch: u64) -> Event {
-        Event { epoch: Some(epoch), ..self.placed(1, Body::Started(self.started())) }
+    pub(crate) fn first(&self, epoch: u64) -> RunEvent {
+        RunEvent { epoch: Some(epoch), ..self.placed(1, EventPayload::Started(self.started())) }
     }
 
     /// The end, by hand, behind the last event.
-    pub(crate) fn closing(&self, story: &Story) -> Closing {
+    pub(crate) fn closing(&self, story: &Story) -> RunClosing {
         let ended = self.ended();
-        let end = self.placed(self.bodies.len() as u64 + 2, Body::Ended(ended.clone()));
+        let end = self.placed(self.bodies.len() as u64 + 2, EventPayload::Ended(ended.clone()));
         let records = vec![story.note(&self.run, self.notes)];
-        Closing { events: vec![end], ended, summary: Default::default(), records }
+        RunClosing { events: vec![end], ended, summary: Default::default(), records }
     }
 
     /// How it ends, if nothing comes in between.
-    pub(crate) fn ended(&self) -> Ended {
+    pub(crate) fn ended(&self) -> RunEnd {
         let text = Some(format!("the end of {}", self.run));
-        Ended { outcome: Some(Outcome::Completed), text, ..Ended::default() }
+        RunEnd { outcome: Some(Outcome::Completed), text, ..RunEnd::default() }
     }
 
-    fn started(&self) -> Started {
-        Started { agent: Some("chaos".into()), ..Started::default() }
+    fn started(&self) -> RunStart {
+        RunStart { agent: Some("chaos".into()), ..RunStart::default() }
     }
 
-    fn placed(&self, seq: u64, body: Body) -> Event {
-        Event { seq: Some(seq), at: Some(moment(seq)), ..Event::new(&self.run, body) }
+    fn placed(&self, seq: u64, body: EventPayload) -> RunEvent {
+        RunEvent { seq: Some(seq), at: Some(moment(seq)), ..RunEvent::new(&self.run, body) }
     }
 }
 
@@ -248,9 +254,15 @@ fn reference(call: usize) -> CallRef {
     CallRef { id: Some(format!("call-{call}").into()), turn: None }
 }
 
-fn ask(call: usize) -> Ask {
-    let kind = AskKind::Approval;
-    Ask { call: reference(call), id: None, kind, prompt: Some("May I?".to_owned()), choices: None }
+fn ask(call: usize) -> ApprovalRequest {
+    let kind = ApprovalKind::Approval;
+    ApprovalRequest {
+        call: reference(call),
+        id: None,
+        kind,
+        prompt: Some("May I?".to_owned()),
+        choices: None,
+    }
 }
 
 fn moment(seq: u64) -> u64 {

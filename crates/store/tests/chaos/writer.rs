@@ -3,10 +3,10 @@
 
 use std::{future::Future, sync::Arc};
 
-use foxwedge_run::Body;
+use foxwedge_run::EventPayload;
 use foxwedge_store::{
-    AnyStore, Archive, Authority, Finalized, Lease, Result, Started, Store, StoreError, close,
-    sweep,
+    AnyStore, ArchiveStore, CloseAuthority, FinalizeResult, Lease, Result, StartResult, Store,
+    StoreError, close_run, sweep,
 };
 use tokio::task::JoinSet;
 
@@ -125,12 +125,12 @@ impl Teller<'_> {
         let start = || self.store.start_run(self.tale.start("writer", 0));
         let run = &self.tale.run;
         match self.done("start", start).await? {
-            Started::New { run: row, lease } => {
+            StartResult::New { run: row, lease } => {
                 say(&format!("started {run} {}", row.epoch));
                 Some(lease)
             }
             // An attempt that was not acknowledged, and took place all the same.
-            Started::Existing(row) => {
+            StartResult::Existing(row) => {
                 say(&format!("started {run} {}", row.epoch));
                 row.lease
             }
@@ -139,7 +139,7 @@ impl Teller<'_> {
 
     async fn end(&self, lease: Lease) -> Option<()> {
         let run = &*self.tale.run;
-        let authority = Authority::Holder(lease);
+        let authority = CloseAuthority::Holder(lease);
         let finalized = match self.tale.end {
             End::ByHand => {
                 let closing = self.tale.closing(&self.story);
@@ -147,13 +147,13 @@ impl Teller<'_> {
                 self.done("finalize", end).await?
             }
             End::Replayed | End::Left => {
-                let ended = Body::Ended(self.tale.ended());
-                let end = || close(self.store, run, ended.clone(), authority.clone());
+                let ended = EventPayload::Ended(self.tale.ended());
+                let end = || close_run(self.store, run, ended.clone(), authority.clone());
                 self.done("close", end).await?
             }
         };
-        let (Finalized::Won(row) | Finalized::Lost(row)) = finalized;
-        let head = self.done("head", || self.store.head(run)).await??;
+        let (FinalizeResult::Recorded(row) | FinalizeResult::AlreadyEnded(row)) = finalized;
+        let head = self.done("head", || self.store.log_head(run)).await??;
         let chain: String = head.chain.iter().map(|byte| format!("{byte:02x}")).collect();
         say(&format!("ended {run} {} {chain}", row.last));
         Some(())

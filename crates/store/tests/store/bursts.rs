@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use foxwedge_run::{
-    Body, Outcome, Usage,
-    encode::{Format, Options},
+    EventPayload, Outcome, RunUsage,
+    encode::{EncoderOptions, UiFormat},
 };
-use foxwedge_store::{Authority, Feeds, SqliteStore, Store, Told};
+use foxwedge_store::{CloseAuthority, FeedItem, FeedRegistry, SqliteStore, Store};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::sample::{at_work, calls, closing, current, event, new_session, texts};
@@ -38,17 +38,17 @@ async fn every_job_of_a_burst_is_done_and_answered() {
 }
 
 /// Follows a run to its end: the number of frames.
-async fn followed(store: &Arc<SqliteStore>, run: &str, format: Format) -> usize {
-    let feeds = Feeds::new(store.clone());
-    let follower = feeds.follow(run, format, Options::default(), None).await;
+async fn followed(store: &Arc<SqliteStore>, run: &str, format: UiFormat) -> usize {
+    let feeds = FeedRegistry::new(store.clone());
+    let follower = feeds.follow(run, format, EncoderOptions::default(), None).await;
     let mut follower = follower.expect("a follower");
     let mut frames = 0;
     let all = async {
         loop {
             match follower.next().await.expect("a frame") {
-                Told::Frame(_) => frames += 1,
-                Told::Lagged(last) => panic!("lagged behind {last}"),
-                Told::Over => return frames,
+                FeedItem::Frame(_) => frames += 1,
+                FeedItem::Lagged(last) => panic!("lagged behind {last}"),
+                FeedItem::Ended => return frames,
             }
         }
     };
@@ -63,8 +63,8 @@ async fn a_log_of_any_length_is_followed_to_its_end() {
         let (row, lease) = at_work(&*store, &session, &run).await;
         store.append(&run, &lease, texts(&row, 2, 1 + number)).await.expect("texts");
         let end = closing(&current(&*store, &run).await, Outcome::Completed);
-        store.finalize(&run, Authority::Holder(lease), end).await.expect("an end");
-        let frames = followed(&store, &run, Format::Jsonl).await;
+        store.finalize(&run, CloseAuthority::Holder(lease), end).await.expect("an end");
+        let frames = followed(&store, &run, UiFormat::Jsonl).await;
         // The start, every text and the end are a line each.
         assert_eq!(frames as u64, number + 2, "{number} texts");
     }
@@ -75,13 +75,14 @@ async fn pages_without_a_frame_do_not_end_a_feed() {
     let store = Arc::new(SqliteStore::memory().await.expect("a store"));
     let (row, lease) = at_work(&*store, "s", "r").await;
     // Figures that do not change say nothing in most formats.
-    let figures = (2..2 + 5 * PAGE).map(|seq| event(&row, seq, Body::Usage(Usage::default())));
+    let figures =
+        (2..2 + 5 * PAGE).map(|seq| event(&row, seq, EventPayload::Usage(RunUsage::default())));
     store.append("r", &lease, figures.collect()).await.expect("figures");
     let run = current(&*store, "r").await;
     store.append("r", &lease, vec![calls(&run, run.last + 1, "a")]).await.expect("a call");
     let end = closing(&current(&*store, "r").await, Outcome::Completed);
-    store.finalize("r", Authority::Holder(lease), end).await.expect("an end");
-    for format in Format::ALL {
+    store.finalize("r", CloseAuthority::Holder(lease), end).await.expect("an end");
+    for format in UiFormat::ALL {
         assert!(followed(&store, "r", format).await > 0, "{format:?}");
     }
 }

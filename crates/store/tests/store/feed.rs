@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use foxwedge_run::{
-    Input, Outcome, Session, Settings,
-    encode::{Encoder, Format, FrameId, Options},
+    MachineInput, MachineSettings, Outcome, SessionMachine,
+    encode::{EncoderOptions, FrameId, RunEncoder, UiFormat},
 };
 use foxwedge_store::{
-    Authority, Feeds, Follower, Lease, RunRow, SqliteStore, Store, StoreError, Told,
+    CloseAuthority, FeedFollower, FeedItem, FeedRegistry, Lease, RunRow, SqliteStore, Store,
+    StoreError,
 };
 
 use tokio::sync::Semaphore;
@@ -33,20 +34,20 @@ async fn finish(store: &SqliteStore, lease: &Lease) {
     let run = current(store, "r").await;
     store.append("r", lease, vec![calls(&run, run.last + 1, "a")]).await.expect("a call");
     let end = closing(&current(store, "r").await, Outcome::Completed);
-    store.finalize("r", Authority::Holder(lease.clone()), end).await.expect("an end");
+    store.finalize("r", CloseAuthority::Holder(lease.clone()), end).await.expect("an end");
 }
 
 /// What a log comes to in a format, told by itself.
-async fn told(store: &SqliteStore, format: Format) -> Vec<(FrameId, String)> {
-    let options = Options { run: Some("r".into()), ..Options::new(&"s".into()) };
-    let (mut encoder, mut frames) = (Encoder::new(format, options), Vec::new());
-    let (mut session, mut effects) = (Session::new(Settings::default()), Vec::new());
+async fn told(store: &SqliteStore, format: UiFormat) -> Vec<(FrameId, String)> {
+    let options = EncoderOptions { run: Some("r".into()), ..EncoderOptions::new(&"s".into()) };
+    let (mut encoder, mut frames) = (RunEncoder::new(format, options), Vec::new());
+    let (mut session, mut effects) = (SessionMachine::new(MachineSettings::default()), Vec::new());
     for event in log(store, "r").await {
-        session.apply(0, Input::Event(event), &mut effects);
+        session.apply(0, MachineInput::Event(event), &mut effects);
     }
     effects.iter().for_each(|effect| encoder.push(effect, &mut frames));
     encoder.finish(&mut frames);
-    let sse = |frame: &foxwedge_run::encode::Frame| {
+    let sse = |frame: &foxwedge_run::encode::UiFrame| {
         let mut sse = String::new();
         frame.write_sse(&mut sse);
         (frame.id, sse)
@@ -55,13 +56,13 @@ async fn told(store: &SqliteStore, format: Format) -> Vec<(FrameId, String)> {
 }
 
 /// Everything up to the end.
-async fn heard(mut follower: Follower<SqliteStore>) -> Vec<(FrameId, String)> {
+async fn heard(mut follower: FeedFollower<SqliteStore>) -> Vec<(FrameId, String)> {
     let mut heard = Vec::new();
     loop {
         match follower.next().await.expect("a frame") {
-            Told::Frame(frame) => heard.push((frame.id, frame.sse.to_string())),
-            Told::Lagged(last) => panic!("lagged behind {last}"),
-            Told::Over => return heard,
+            FeedItem::Frame(frame) => heard.push((frame.id, frame.sse.to_string())),
+            FeedItem::Lagged(last) => panic!("lagged behind {last}"),
+            FeedItem::Ended => return heard,
         }
     }
 }
@@ -70,13 +71,14 @@ async fn heard(mut follower: Follower<SqliteStore>) -> Vec<(FrameId, String)> {
 async fn a_run_that_is_over_is_told_from_any_frame_on() {
     let store = store().await;
     ended_run(&store, 20).await;
-    let feeds = Feeds::new(store.clone());
-    for format in Format::ALL {
+    let feeds = FeedRegistry::new(store.clone());
+    for format in UiFormat::ALL {
         let all = told(&store, format).await;
-        let whole = feeds.follow("r", format, Options::default(), None).await.expect("a follower");
+        let whole =
+            feeds.follow("r", format, EncoderOptions::default(), None).await.expect("a follower");
         assert_eq!(heard(whole).await, all, "{format:?}");
         for (place, (id, _)) in all.iter().enumerate() {
-            let follower = feeds.follow("r", format, Options::default(), Some(*id)).await;
+            let follower = feeds.follow("r", format, EncoderOptions::default(), Some(*id)).await;
             let rest = heard(follower.expect("a follower")).await;
             assert_eq!(rest, all[place + 1..], "{format:?} behind {id}");
         }
@@ -87,11 +89,11 @@ async fn a_run_that_is_over_is_told_from_any_frame_on() {
 async fn a_long_run_is_read_from_the_log_and_nobody_lags_by_coming_late() {
     let store = store().await;
     ended_run(&store, 5_000).await;
-    let feeds = Feeds::new(store.clone());
-    let all = told(&store, Format::AgUi).await;
+    let feeds = FeedRegistry::new(store.clone());
+    let all = told(&store, UiFormat::AgUi).await;
     let mut followers = Vec::new();
     for after in [None, Some(all[10].0), Some(all[2_500].0), Some(all[all.len() - 2].0)] {
-        let follower = feeds.follow("r", Format::AgUi, Options::default(), after).await;
+        let follower = feeds.follow("r", UiFormat::AgUi, EncoderOptions::default(), after).await;
         followers.push((after, tokio::spawn(heard(follower.expect("a follower")))));
     }
     for (after, follower) in followers {
@@ -104,17 +106,17 @@ async fn a_long_run_is_read_from_the_log_and_nobody_lags_by_coming_late() {
 async fn a_hundred_follow_live_and_hear_the_same() {
     let store = store().await;
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let feeds = Feeds::new(store.clone());
+    let feeds = FeedRegistry::new(store.clone());
     let mut followers = Vec::new();
     for _ in 0..100 {
-        let follower = feeds.follow("r", Format::AiSdk, Options::default(), None).await;
+        let follower = feeds.follow("r", UiFormat::AiSdk, EncoderOptions::default(), None).await;
         followers.push(tokio::spawn(heard(follower.expect("a follower"))));
     }
     for seq in 2..200 {
         store.append("r", &lease, texts(&run, seq, seq)).await.expect("a text");
     }
     finish(&store, &lease).await;
-    let all = told(&store, Format::AiSdk).await;
+    let all = told(&store, UiFormat::AiSdk).await;
     for follower in followers {
         assert_eq!(follower.await.expect("an end"), all);
     }
@@ -124,31 +126,33 @@ async fn a_hundred_follow_live_and_hear_the_same() {
 async fn whoever_is_too_slow_is_told_and_goes_on_from_its_last_frame() {
     let store = store().await;
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let feeds = Feeds::new(store.clone());
-    let mut slow = feeds.follow("r", Format::Jsonl, Options::default(), None).await.expect("one");
-    let fast = feeds.follow("r", Format::Jsonl, Options::default(), None).await.expect("another");
+    let feeds = FeedRegistry::new(store.clone());
+    let mut slow =
+        feeds.follow("r", UiFormat::Jsonl, EncoderOptions::default(), None).await.expect("one");
+    let fast =
+        feeds.follow("r", UiFormat::Jsonl, EncoderOptions::default(), None).await.expect("another");
     let fast = tokio::spawn(heard(fast));
-    let Told::Frame(first) = slow.next().await.expect("the start") else { panic!("no frame") };
+    let FeedItem::Frame(first) = slow.next().await.expect("the start") else { panic!("no frame") };
     for from in (2..4_002).step_by(100) {
         store.append("r", &lease, texts(&run, from, from + 99)).await.expect("texts");
         tokio::task::yield_now().await;
     }
     finish(&store, &lease).await;
-    let all = told(&store, Format::Jsonl).await;
+    let all = told(&store, UiFormat::Jsonl).await;
     assert_eq!(fast.await.expect("an end"), all, "the fast one is not held up");
     let last = match slow.next().await.expect("an answer") {
-        Told::Lagged(last) => last,
+        FeedItem::Lagged(last) => last,
         other => panic!("{other:?}"),
     };
     assert_eq!(last, first.id);
-    let again = feeds.follow("r", Format::Jsonl, Options::default(), Some(last)).await;
+    let again = feeds.follow("r", UiFormat::Jsonl, EncoderOptions::default(), Some(last)).await;
     assert_eq!(heard(again.expect("a follower")).await, all[1..]);
 }
 
 #[tokio::test]
 async fn a_run_that_is_not_there_cannot_be_followed() {
-    let feeds = Feeds::new(store().await);
-    let nobody = feeds.follow("r", Format::Acp, Options::default(), None).await;
+    let feeds = FeedRegistry::new(store().await);
+    let nobody = feeds.follow("r", UiFormat::Acp, EncoderOptions::default(), None).await;
     assert!(matches!(nobody, Err(StoreError::NoRun(run)) if run == "r"));
 }
 
@@ -165,23 +169,23 @@ enum Manner {
 
 /// Everything behind a frame, in some manner. `over` is open once the run is.
 async fn followed(
-    feeds: Feeds<SqliteStore>,
-    format: Format,
+    feeds: FeedRegistry<SqliteStore>,
+    format: UiFormat,
     after: Option<FrameId>,
     (manner, over): (Manner, Arc<Semaphore>),
 ) -> Vec<(FrameId, String)> {
-    let follow = |after| feeds.follow("r", format, Options::default(), after);
+    let follow = |after| feeds.follow("r", format, EncoderOptions::default(), after);
     let mut follower = follow(after).await.expect("a follower");
     let mut heard = Vec::new();
     loop {
         match follower.next().await.expect("a frame") {
-            Told::Frame(frame) => heard.push((frame.id, frame.sse.to_string())),
-            Told::Lagged(last) => assert!(
+            FeedItem::Frame(frame) => heard.push((frame.id, frame.sse.to_string())),
+            FeedItem::Lagged(last) => assert!(
                 manner != Manner::Waits || heard.last().is_some_and(|(id, _)| *id == last),
                 "{manner:?} lagged behind {last} and has {:?}",
                 heard.last()
             ),
-            Told::Over => return heard,
+            FeedItem::Ended => return heard,
         }
         match manner {
             Manner::Waits => {}
@@ -202,17 +206,17 @@ const AT_ONCE: [u64; 18] =
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_number_of_events_at_once_arrives_once_and_in_order_for_everybody() {
     for (round, count) in AT_ONCE.into_iter().enumerate() {
-        let format = Format::ALL[round % Format::ALL.len()];
+        let format = UiFormat::ALL[round % UiFormat::ALL.len()];
         for chunk in [count, 1 + count / 3] {
             everybody_hears(format, count, chunk).await;
         }
     }
 }
 
-async fn everybody_hears(format: Format, count: u64, chunk: u64) {
+async fn everybody_hears(format: UiFormat, count: u64, chunk: u64) {
     let store = store().await;
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let feeds = Feeds::new(store.clone());
+    let feeds = FeedRegistry::new(store.clone());
     let over = Arc::new(Semaphore::new(0));
     let manners = [Manner::Waits, Manner::Sleeps, Manner::ComesBack(1 + count as usize / 3)];
     let follow = |manner, after| {

@@ -9,12 +9,12 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_run::{Body, Ended, Event, Id, Outcome, Summary, Text};
+use foxwedge_run::{EventPayload, Outcome, RunEnd, RunEvent, RunSummary, SharedId, TextUpdate};
 use foxwedge_store::{
-    Closing, Lease, NewRun, NewSession, PostgresStore, Started, Store, StoredEvent,
+    Lease, NewRun, NewSession, PostgresStore, RunClosing, StartResult, Store, StoredEvent,
 };
 
-use crate::server::{Care, Server, VARIABLE};
+use crate::server::{Care, OFF, Server, VARIABLE};
 
 /// The address of an empty schema; `None`, and a line that says so, if there is no server.
 pub(crate) fn fresh() -> Option<String> {
@@ -80,35 +80,35 @@ pub(crate) async fn begin(store: &impl Store, session: &str, run: &str, ttl: u64
         ..NewRun::default()
     };
     match store.start_run(new).await.expect("a run") {
-        Started::New { lease, .. } => lease,
-        Started::Existing(row) => panic!("{row:?} was there"),
+        StartResult::New { lease, .. } => lease,
+        StartResult::Existing(row) => panic!("{row:?} was there"),
     }
 }
 
 /// An event that says something, in its place.
-pub(crate) fn says(run: &str, seq: u64, text: &str) -> Event {
-    let text = Text { delta: Some(text.to_owned()), ..Text::default() };
-    Event { seq: Some(seq), ..Event::new(&Id::from(run), Body::Text(text)) }
+pub(crate) fn says(run: &str, seq: u64, text: &str) -> RunEvent {
+    let text = TextUpdate { delta: Some(text.to_owned()), ..TextUpdate::default() };
+    RunEvent { seq: Some(seq), ..RunEvent::new(&SharedId::from(run), EventPayload::Text(text)) }
 }
 
 /// What an event says.
 pub(crate) fn said(event: &StoredEvent) -> Option<&str> {
     match &event.event.body {
-        Body::Text(text) => text.delta.as_deref(),
+        EventPayload::Text(text) => text.delta.as_deref(),
         _ => None,
     }
 }
 
 /// An end, in its place.
-pub(crate) fn closing(run: &str, seq: u64, text: &str) -> Closing {
-    let ended = Ended {
+pub(crate) fn closing(run: &str, seq: u64, text: &str) -> RunClosing {
+    let ended = RunEnd {
         outcome: Some(Outcome::Completed),
         text: Some(text.to_owned()),
-        ..Ended::default()
+        ..RunEnd::default()
     };
-    let event = Event::new(&Id::from(run), Body::Ended(ended.clone()));
-    let events = vec![Event { seq: Some(seq), ..event }];
-    Closing { events, ended, summary: Summary::default(), records: Vec::new() }
+    let event = RunEvent::new(&SharedId::from(run), EventPayload::Ended(ended.clone()));
+    let events = vec![RunEvent { seq: Some(seq), ..event }];
+    RunClosing { events, ended, summary: RunSummary::default(), records: Vec::new() }
 }
 
 /// All events of a run, page by page.
@@ -131,7 +131,7 @@ struct Shared {
 }
 
 fn shared() -> Result<Shared, String> {
-    if let Ok(url) = std::env::var(VARIABLE) {
+    if let Some(url) = std::env::var(VARIABLE).ok().filter(|url| url != OFF) {
         return Ok(Shared { url, _server: None });
     }
     let server = Server::start(cache(), Care::Fast, &[])?;

@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use foxwedge_store::{Authority, Finalized, PostgresStore, Store, StoreError, Wake, Watch};
+use foxwedge_store::{
+    CloseAuthority, FinalizeResult, PostgresStore, Store, StoreError, StoreWake, StoreWatch,
+};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -61,13 +63,13 @@ async fn holds(store: &PostgresStore, run: &str, acknowledged: u64) {
 }
 
 /// Reads whatever it is woken for, until a run has ended; the places of each run as they came.
-async fn follow(store: &PostgresStore, watch: &mut Watch, run: &str, until: u64) -> Vec<u64> {
+async fn follow(store: &PostgresStore, watch: &mut StoreWatch, run: &str, until: u64) -> Vec<u64> {
     let mut places: HashMap<String, Vec<u64>> = HashMap::new();
     places.entry(run.to_owned()).or_default();
     loop {
         let woken: Vec<String> = match watch.next().await.expect("a wake-up") {
-            Wake::Run { run, .. } => vec![run.to_string()],
-            Wake::All => places.keys().cloned().collect(),
+            StoreWake::Run { run, .. } => vec![run.to_string()],
+            StoreWake::All => places.keys().cloned().collect(),
         };
         for run in woken {
             let seen = places.entry(run.clone()).or_default();
@@ -83,11 +85,11 @@ async fn follow(store: &PostgresStore, watch: &mut Watch, run: &str, until: u64)
 }
 
 /// Waits until a run has come to a place.
-async fn heard(watch: &mut Watch, place: u64) {
+async fn heard(watch: &mut StoreWatch, place: u64) {
     loop {
         match watch.next().await.expect("a wake-up") {
-            Wake::Run { last, .. } if last >= place => return,
-            Wake::Run { .. } | Wake::All => {}
+            StoreWake::Run { last, .. } if last >= place => return,
+            StoreWake::Run { .. } | StoreWake::All => {}
         }
     }
 }
@@ -102,8 +104,9 @@ async fn a_watcher_hears_of_what_another_process_writes() {
     for seq in 2..102 {
         writer.append("run", &lease, vec![says("run", seq, "x")]).await.expect("an append");
     }
-    let end = writer.finalize("run", Authority::Holder(lease), closing("run", 102, "end")).await;
-    assert!(matches!(end.expect("an end"), Finalized::Won(_)));
+    let end =
+        writer.finalize("run", CloseAuthority::Holder(lease), closing("run", 102, "end")).await;
+    assert!(matches!(end.expect("an end"), FinalizeResult::Recorded(_)));
     assert_eq!(reading.await.expect("all of it"), Vec::from_iter(1..=102));
 }
 
@@ -180,12 +183,13 @@ async fn connections_are_cut_while_two_race_for_the_end_and_one_wins() {
         for store in [left.clone(), right.clone()] {
             let run = run.clone();
             sides.spawn(async move {
-                store.finalize(&run, Authority::Operator, closing(&run, 2, "end")).await
+                store.finalize(&run, CloseAuthority::Operator, closing(&run, 2, "end")).await
             });
         }
         cut += terminate(&url, "state <> 'idle'").await;
         let told = sides.join_all().await;
-        let won = told.iter().filter(|told| matches!(told, Ok(Finalized::Won(_)))).count();
+        let won =
+            told.iter().filter(|told| matches!(told, Ok(FinalizeResult::Recorded(_)))).count();
         assert_eq!(won, 1, "{told:?}");
     }
     assert!(cut > 0, "nothing was cut");

@@ -3,7 +3,9 @@
 use std::{future::Future, sync::Arc};
 
 use foxwedge_run::Outcome;
-use foxwedge_store::{Authority, Finalized, Lease, PostgresStore, RunState, Store, StoreError};
+use foxwedge_store::{
+    CloseAuthority, FinalizeResult, Lease, PostgresStore, RunState, Store, StoreError,
+};
 use tokio::task::JoinSet;
 
 use crate::postgres_fixture::{
@@ -48,12 +50,13 @@ async fn two_stores_race_for_the_end_a_thousand_times_and_one_wins() {
         let store = if side == "left" { left.clone() } else { right.clone() };
         async move {
             let closing = closing(&run, 2, side);
-            match store.finalize(&run, Authority::Operator, closing).await.expect("an answer") {
-                Finalized::Won(row) => {
+            match store.finalize(&run, CloseAuthority::Operator, closing).await.expect("an answer")
+            {
+                FinalizeResult::Recorded(row) => {
                     assert_eq!(text(&row.state), Some(side));
                     true
                 }
-                Finalized::Lost(row) => {
+                FinalizeResult::AlreadyEnded(row) => {
                     assert_ne!(text(&row.state), Some(side));
                     false
                 }
@@ -105,7 +108,7 @@ async fn whoever_was_taken_over_is_refused() {
 
     // The holder gives it up at once; so nobody has to wait.
     old.renew("run", &lease, 0).await.expect("renewed");
-    let abandoned = new.abandoned(10).await.expect("a list");
+    let abandoned = new.abandoned_runs(10).await.expect("a list");
     assert_eq!(abandoned.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run"]);
     let taken = new.take_over("run", "other", 60_000).await.expect("an answer").expect("a lease");
     assert_eq!(taken, Lease { owner: "other".to_owned(), fence: 2 });
@@ -115,7 +118,9 @@ async fn whoever_was_taken_over_is_refused() {
         old.append("run", &lease, vec![says("run", 3, "late")]).await.map(drop),
         old.append("run", &lease, vec![says("run", 3, "late")]).await.map(drop),
         old.renew("run", &lease, 60_000).await,
-        old.finalize("run", Authority::Holder(lease), closing("run", 3, "late")).await.map(drop),
+        old.finalize("run", CloseAuthority::Holder(lease), closing("run", 3, "late"))
+            .await
+            .map(drop),
     ];
     for refused in refused {
         let told = format!("{refused:?}");
@@ -186,8 +191,8 @@ async fn starts_appends_records_and_ends_of_one_session_wait_for_each_other_and_
                     body: "{}".to_owned(),
                 }];
                 let won =
-                    store.finalize(&run, Authority::Holder(lease), end).await.expect("an end");
-                assert!(matches!(won, Finalized::Won(_)));
+                    store.finalize(&run, CloseAuthority::Holder(lease), end).await.expect("an end");
+                assert!(matches!(won, FinalizeResult::Recorded(_)));
             }
         });
     }

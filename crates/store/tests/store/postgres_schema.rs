@@ -1,6 +1,6 @@
 //! The tables: who makes them, who may, and what is in them.
 
-use foxwedge_store::{About, Archive, Authority, PostgresStore, Store, StoreError};
+use foxwedge_store::{ArchiveStore, CloseAuthority, PostgresStore, Store, StoreError, StoreTotals};
 use tokio::task::JoinSet;
 
 use crate::postgres_fixture::{administrator, begin, closing, fresh, open, parameter, says};
@@ -93,11 +93,12 @@ async fn what_there_is_can_be_told_and_examined() {
     begin(&store, "session", "other", 60_000).await;
     store.append("run", &lease, vec![says("run", 2, "x")]).await.expect("an append");
     let end = closing("run", 3, "end");
-    store.finalize("run", Authority::Holder(lease), end).await.expect("an end");
-    let about = store.about().await.expect("an answer");
+    store.finalize("run", CloseAuthority::Holder(lease), end).await.expect("an end");
+    let about = store.totals().await.expect("an answer");
     assert!(about.bytes.is_some_and(|bytes| bytes > 8_192) && about.schema >= 1);
-    let expected = About { sessions: 1, runs: 2, open: 1, events: 4, ..About::default() };
-    assert_eq!(About { bytes: None, schema: 0, ..about }, expected);
+    let expected =
+        StoreTotals { sessions: 1, runs: 2, open: 1, events: 4, ..StoreTotals::default() };
+    assert_eq!(StoreTotals { bytes: None, schema: 0, ..about }, expected);
     store.compact().await.expect("compact");
     assert_eq!(store.examine().await.expect("an answer"), Vec::<String>::new());
 

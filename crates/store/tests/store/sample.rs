@@ -2,9 +2,13 @@
 
 use std::fmt::Debug;
 
-use foxwedge_run::{Body, Call, CallRef, Ended, Event, Id, Json, Outcome, Summary, Text};
+use foxwedge_run::{
+    CallRef, EventPayload, Outcome, RawJson, RunEnd, RunEvent, RunSummary, SharedId, TextUpdate,
+    ToolCallUpdate,
+};
 use foxwedge_store::{
-    Closing, Lease, NewRecord, NewRun, NewSession, Result, RunRow, Started, Store, StoredEvent,
+    Lease, NewRecord, NewRun, NewSession, Result, RunClosing, RunRow, StartResult, Store,
+    StoredEvent,
 };
 
 /// Long enough for any test.
@@ -38,8 +42,8 @@ pub(crate) async fn at_work(store: &impl Store, session: &str, run: &str) -> (Ru
 /// A run that begins now.
 pub(crate) async fn started(store: &impl Store, new: NewRun) -> (RunRow, Lease) {
     match store.start_run(new).await.expect("a run") {
-        Started::New { run, lease } => (run, lease),
-        Started::Existing(run) => panic!("run `{}` was there", run.id),
+        StartResult::New { run, lease } => (run, lease),
+        StartResult::Existing(run) => panic!("run `{}` was there", run.id),
     }
 }
 
@@ -49,46 +53,55 @@ pub(crate) async fn current(store: &impl Store, run: &str) -> RunRow {
 }
 
 /// An event in its place.
-pub(crate) fn event(run: &RunRow, seq: u64, body: Body) -> Event {
-    Event {
-        run: Id::from(run.id.as_str()),
+pub(crate) fn event(run: &RunRow, seq: u64, body: EventPayload) -> RunEvent {
+    RunEvent {
+        run: SharedId::from(run.id.as_str()),
         epoch: Some(run.epoch),
         seq: Some(seq),
         at: Some(1_700_000_000_000 + seq),
-        odd: None,
+        unknown_word: None,
         body,
     }
 }
 
 /// Something the model says.
-pub(crate) fn says(run: &RunRow, seq: u64, words: &str) -> Event {
-    let text = Text { delta: Some(words.to_owned()), ..Text::default() };
-    event(run, seq, Body::Text(text))
+pub(crate) fn says(run: &RunRow, seq: u64, words: &str) -> RunEvent {
+    let text = TextUpdate { delta: Some(words.to_owned()), ..TextUpdate::default() };
+    event(run, seq, EventPayload::Text(text))
 }
 
 /// A call of a tool.
-pub(crate) fn calls(run: &RunRow, seq: u64, id: &str) -> Event {
+pub(crate) fn calls(run: &RunRow, seq: u64, id: &str) -> RunEvent {
     let call = CallRef { id: Some(id.into()), turn: None };
-    let input = Json::parse("{}");
-    event(run, seq, Body::Call(Call { call, name: Some("Bash".into()), input, ..Call::default() }))
+    let input = RawJson::parse("{}");
+    event(
+        run,
+        seq,
+        EventPayload::ToolCall(ToolCallUpdate {
+            call,
+            name: Some("Bash".into()),
+            input,
+            ..ToolCallUpdate::default()
+        }),
+    )
 }
 
 /// Texts in the places `from..=to`.
-pub(crate) fn texts(run: &RunRow, from: u64, to: u64) -> Vec<Event> {
+pub(crate) fn texts(run: &RunRow, from: u64, to: u64) -> Vec<RunEvent> {
     (from..=to).map(|seq| says(run, seq, &format!("word {seq}"))).collect()
 }
 
-pub(crate) fn ended(outcome: Outcome) -> Ended {
-    Ended { outcome: Some(outcome), text: Some("done".to_owned()), ..Ended::default() }
+pub(crate) fn ended(outcome: Outcome) -> RunEnd {
+    RunEnd { outcome: Some(outcome), text: Some("done".to_owned()), ..RunEnd::default() }
 }
 
 /// An end behind the last event of a run.
-pub(crate) fn closing(run: &RunRow, outcome: Outcome) -> Closing {
+pub(crate) fn closing(run: &RunRow, outcome: Outcome) -> RunClosing {
     let ended = ended(outcome);
-    Closing {
-        events: vec![event(run, run.last + 1, Body::Ended(ended.clone()))],
+    RunClosing {
+        events: vec![event(run, run.last + 1, EventPayload::Ended(ended.clone()))],
         ended,
-        summary: Summary { available: Some(3), ..Summary::default() },
+        summary: RunSummary { available: Some(3), ..RunSummary::default() },
         records: Vec::new(),
     }
 }
@@ -105,7 +118,7 @@ pub(crate) fn record(id: &str, parent: Option<&str>) -> NewRecord {
 }
 
 /// All events of a run.
-pub(crate) async fn log(store: &impl Store, run: &str) -> Vec<Event> {
+pub(crate) async fn log(store: &impl Store, run: &str) -> Vec<RunEvent> {
     let stored = store.events(run, 0, usize::MAX).await.expect("the log");
     stored.into_iter().map(|stored| stored.event).collect()
 }

@@ -18,6 +18,9 @@ use std::{
 /// Tests use the server at this address instead of one of their own.
 pub(crate) const VARIABLE: &str = "FOXWEDGE_TEST_POSTGRES";
 
+/// Its value where no server is wanted.
+pub(crate) const OFF: &str = "off";
+
 /// How careful the server is with its disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Care {
@@ -49,6 +52,9 @@ impl Server {
     /// Starts a server. `cache` is a folder where an empty database is kept from one start to the
     /// next; `settings` are lines like `ssl=on`. An error says why there can be none.
     pub(crate) fn start(cache: &Path, care: Care, settings: &[&str]) -> Result<Server, String> {
+        if std::env::var(VARIABLE).is_ok_and(|value| value == OFF) {
+            return Err(format!("{VARIABLE} is `{OFF}`"));
+        }
         let binaries = binaries().ok_or("neither `initdb` nor `postgres` is installed")?;
         let account = account()?;
         let template = template(cache, &binaries, account.as_ref())?;

@@ -13,17 +13,20 @@ use std::{
 };
 
 use foxwedge_core::{
-    Profile, Question, Transcript, Wire,
+    CheckOptions, Format, Profile, Transcript,
     compact::{
-        Clues, Counter, Elision, Fraction, Limits, Plan, Scene, Weights, budget, condense, elide,
-        importance, window,
+        CompactionInput, CompactionPlan, ElisionPolicy, HistoryClues, HistoryFraction,
+        TokenCounter, TokenLimits, TokenWeights, plan_budget, plan_elision, plan_importance,
+        plan_summary, plan_window,
     },
 };
 use foxwedge_dialect::{
-    compact::{Digest, Settings, Stage, clues, compact, weigh},
-    read, want,
+    compact::{CompactionSettings, CompactionStage, DigestSummarizer, compact, read_clues, weigh},
+    outline_options, read,
 };
-use foxwedge_tokens::{Counting, Family, Remembering, Tokenizer, Vocabulary};
+use foxwedge_tokens::{
+    CachedCounter, CountingMethod, ModelTokenizer, TokenVocabulary, TokenizerFamily,
+};
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
 
@@ -35,7 +38,7 @@ fn main() {
         "{:<17}{:>8} | {:>8}{:>8}{:>8}{:>11}{:>10}",
         "format", "messages", "window", "budget", "elide", "importance", "summarize"
     );
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         sizes().for_each(|size| decisions(wire, size));
     }
     println!("\nweighing: megabytes of document a second\n");
@@ -43,7 +46,7 @@ fn main() {
         "{:<17}{:>8} | {:>9}{:>9}{:>9} | {:>16}",
         "format", "messages", "estimate", "o200k", "again", "counted again"
     );
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         weighing(wire, 1_000);
     }
     println!("\nbytes to bytes, to half the tokens (estimate): microseconds a message\n");
@@ -59,7 +62,7 @@ fn main() {
         "nothing to do",
         "value + write"
     );
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         sizes().filter(|&size| size <= 10_000).for_each(|size| whole(wire, size));
     }
     println!("\nexact counting, o200k: megabytes of text a second\n");
@@ -81,30 +84,30 @@ fn micros(time: Duration, count: usize) -> f64 {
     time.as_secs_f64() * 1e6 / count as f64
 }
 
-fn estimate() -> Tokenizer {
-    Tokenizer::of(Counting::Estimate(Family::Neutral))
+fn estimate() -> ModelTokenizer {
+    ModelTokenizer::of(CountingMethod::Estimate(TokenizerFamily::Neutral))
 }
 
-type Strategy = fn(&mut Scene<'_, '_>, Limits) -> Plan;
+type Strategy = fn(&mut CompactionInput<'_, '_>, TokenLimits) -> CompactionPlan;
 
 const STRATEGIES: [Strategy; 5] = [
-    |scene, limits| window(scene, Fraction::HALF, Some(limits)).expect("fits"),
-    |scene, limits| budget(scene, limits).expect("fits"),
-    |scene, limits| elide(scene, limits).expect("fits"),
-    |scene, limits| importance(scene, limits).expect("fits"),
-    |scene, limits| condense(scene, limits.goal() / 4, Some(limits)).expect("fits"),
+    |scene, limits| plan_window(scene, HistoryFraction::HALF, Some(limits)).expect("fits"),
+    |scene, limits| plan_budget(scene, limits).expect("fits"),
+    |scene, limits| plan_elision(scene, limits).expect("fits"),
+    |scene, limits| plan_importance(scene, limits).expect("fits"),
+    |scene, limits| plan_summary(scene, limits.goal() / 4, Some(limits)).expect("fits"),
 ];
 
 /// What each strategy takes to decide: units and plan, from a proven transcript with its weights.
-fn decisions(wire: Wire, size: usize) {
+fn decisions(wire: Format, size: usize) {
     let text = data::history(wire, size, data::State::Sound);
     let (transcript, weights, clues) = indexed(&text, wire);
-    let elision = Elision::default();
-    let limits = Limits::exactly(weights.total() / 2);
+    let elision = ElisionPolicy::default();
+    let limits = TokenLimits::exactly(weights.total() / 2);
     let rounds = (2_000_000 / size).clamp(10, 2_000);
     let times = STRATEGIES.map(|strategy| {
         let time = best(rounds, || {
-            let mut scene = Scene::new(&transcript, &weights, &clues, &elision, &[]);
+            let mut scene = CompactionInput::new(&transcript, &weights, &clues, &elision, &[]);
             let plan = strategy(&mut scene, limits);
             assert!(!plan.is_empty());
             black_box(plan);
@@ -118,39 +121,42 @@ fn decisions(wire: Wire, size: usize) {
     );
 }
 
-fn indexed(text: &str, wire: Wire) -> (Transcript<'_>, Weights, Clues) {
-    let question = Question::of(Profile::of(wire));
-    let reading = read(text, wire, want(question.profile)).expect("readable");
+fn indexed(text: &str, wire: Format) -> (Transcript<'_>, TokenWeights, HistoryClues) {
+    let question = CheckOptions::for_profile(Profile::for_format(wire));
+    let reading = read(text, wire, outline_options(question.profile)).expect("readable");
     let weights = weigh(&reading.draft, reading.frame, &mut estimate());
-    let transcript = reading.draft.seal(&question).expect("sound");
-    let clues = clues(transcript.draft(), transcript.pairing());
+    let transcript = reading.draft.validate(&question).expect("sound");
+    let clues = read_clues(transcript.draft(), transcript.pairing());
     (transcript, weights, clues)
 }
 
 /// Counting a history by estimate, exactly, and exactly once more after ten new messages.
-fn weighing(wire: Wire, size: usize) {
+fn weighing(wire: Format, size: usize) {
     let text = data::history(wire, size, data::State::Sound);
     let longer = data::history(wire, size + 10, data::State::Sound);
-    let weighed = |text: &str, counter: &mut dyn Counter| {
-        let reading = read(text, wire, want(Profile::of(wire))).expect("readable");
+    let weighed = |text: &str, counter: &mut dyn TokenCounter| {
+        let reading =
+            read(text, wire, outline_options(Profile::for_format(wire))).expect("readable");
         weigh(&reading.draft, reading.frame, counter).total()
     };
     let mut quick = estimate();
     let by_estimate = best(10, || {
         black_box(weighed(&text, &mut quick));
     });
-    let mut exact = Tokenizer::of(Counting::Exact(Vocabulary::O200k));
+    let mut exact = ModelTokenizer::of(CountingMethod::Exact(TokenVocabulary::O200k));
     let exactly = best(5, || {
         black_box(weighed(&text, &mut exact));
     });
-    let mut remembering =
-        Remembering::new(Tokenizer::of(Counting::Exact(Vocabulary::O200k)), 1 << 20);
+    let mut remembering = CachedCounter::new(
+        ModelTokenizer::of(CountingMethod::Exact(TokenVocabulary::O200k)),
+        1 << 20,
+    );
     weighed(&text, &mut remembering);
-    let before = remembering.counted();
+    let before = remembering.counted_bytes();
     let start = Instant::now();
     weighed(&longer, &mut remembering);
     let again = start.elapsed();
-    let counted = remembering.counted() - before;
+    let counted = remembering.counted_bytes() - before;
     let speed = |bytes: usize, time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
     println!(
         "{:<17}{size:>8} | {:>9.0}{:>9.0}{:>9.0} | {:>14.2} %",
@@ -163,27 +169,30 @@ fn weighing(wire: Wire, size: usize) {
 }
 
 /// A document to a shorter document.
-fn whole(wire: Wire, size: usize) {
+fn whole(wire: Format, size: usize) {
     let text = data::history(wire, size, data::State::Sound);
     let (_, weights, _) = indexed(&text, wire);
-    let question = Question::of(Profile::of(wire));
-    let run = |stage: Stage, most: u64| {
-        let settings =
-            Settings { stages: vec![stage], ..Settings::new(question, Limits::exactly(most)) };
-        let made = compact(&text, wire, &settings, &mut estimate(), &mut Digest).expect("fits");
+    let question = CheckOptions::for_profile(Profile::for_format(wire));
+    let run = |stage: CompactionStage, most: u64| {
+        let settings = CompactionSettings {
+            stages: vec![stage],
+            ..CompactionSettings::new(question, TokenLimits::exactly(most))
+        };
+        let made =
+            compact(&text, wire, &settings, &mut estimate(), &mut DigestSummarizer).expect("fits");
         black_box(made.text.len());
     };
     let rounds = (20_000 / size).clamp(3, 100);
     let stages = [
-        Stage::Window(Fraction::HALF),
-        Stage::Budget,
-        Stage::Elide,
-        Stage::Importance,
-        Stage::Summarize,
+        CompactionStage::Window(HistoryFraction::HALF),
+        CompactionStage::Budget,
+        CompactionStage::Elide,
+        CompactionStage::Importance,
+        CompactionStage::Summarize,
     ];
     let half = weights.total() / 2;
     let times = stages.map(|stage| micros(best(rounds, || run(stage, half)), weights.len()));
-    let nothing = micros(best(rounds, || run(Stage::Budget, u64::MAX)), weights.len());
+    let nothing = micros(best(rounds, || run(CompactionStage::Budget, u64::MAX)), weights.len());
     let value = best(rounds, || {
         let value: serde_json::Value = serde_json::from_str(black_box(&text)).expect("valid");
         drop(black_box(serde_json::to_vec(&value)));

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use foxwedge_tokens::Vocabulary;
+use foxwedge_tokens::TokenVocabulary;
 
 const SCRIPT: &str = "
 import sys, time, tiktoken
@@ -38,8 +38,9 @@ pub(crate) fn beside() {
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), &mut texts);
     let bytes: usize = texts.iter().map(String::len).sum();
     // Unpacking the vocabulary is no counting.
-    Vocabulary::O200k.count("warm");
-    let count = || texts.iter().map(|text| u64::from(Vocabulary::O200k.count(text))).sum::<u64>();
+    TokenVocabulary::O200k.count("warm");
+    let count =
+        || texts.iter().map(|text| u64::from(TokenVocabulary::O200k.count(text))).sum::<u64>();
     let start = Instant::now();
     let tokens = count();
     let first = start.elapsed();

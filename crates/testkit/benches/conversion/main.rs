@@ -15,8 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::convert::{Options, request};
+use foxwedge_core::Format;
+use foxwedge_dialect::convert::{ConversionOptions, request};
 
 use data::{State, history};
 
@@ -30,12 +30,12 @@ fn main() {
         "from", "to", "messages", "sound", "broken", "value", "ratio"
     );
     let pairs = [
-        (Wire::Anthropic, Wire::OpenaiChat),
-        (Wire::OpenaiChat, Wire::Anthropic),
-        (Wire::OpenaiChat, Wire::OpenaiResponses),
-        (Wire::OpenaiResponses, Wire::Gemini),
-        (Wire::Gemini, Wire::Bedrock),
-        (Wire::Bedrock, Wire::Anthropic),
+        (Format::Anthropic, Format::OpenaiChat),
+        (Format::OpenaiChat, Format::Anthropic),
+        (Format::OpenaiChat, Format::OpenaiResponses),
+        (Format::OpenaiResponses, Format::Gemini),
+        (Format::Gemini, Format::Bedrock),
+        (Format::Bedrock, Format::Anthropic),
     ];
     for (from, to) in pairs {
         for size in SIZES.into_iter().filter(|&size| !quick || size <= 10_000) {
@@ -48,13 +48,13 @@ fn main() {
     streams::chunks();
 }
 
-fn requests(from: Wire, to: Wire, size: usize) {
+fn requests(from: Format, to: Format, size: usize) {
     let sound = history(from, size, State::Sound);
     let broken = history(from, size, State::Broken);
     let rounds = (200_000 / size).clamp(5, 200);
     let convert = |text: &str| {
         best(rounds, || {
-            black_box(request(text, from, to, &Options::default()).expect("readable"));
+            black_box(request(text, from, to, &ConversionOptions::default()).expect("readable"));
         })
     };
     let value = best(rounds, || {

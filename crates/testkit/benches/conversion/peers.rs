@@ -6,8 +6,8 @@
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::convert::{Options, request};
+use foxwedge_core::Format;
+use foxwedge_dialect::convert::{ConversionOptions, request};
 
 use super::{
     best,
@@ -70,9 +70,10 @@ console.log(best / 1000);
 
 /// Converts the same history here and there.
 pub(crate) fn beside() {
-    let chat = history(Wire::OpenaiChat, MESSAGES, State::Sound);
+    let chat = history(Format::OpenaiChat, MESSAGES, State::Sound);
     let convert = || {
-        request(&chat, Wire::OpenaiChat, Wire::Anthropic, &Options::default()).expect("readable");
+        request(&chat, Format::OpenaiChat, Format::Anthropic, &ConversionOptions::default())
+            .expect("readable");
     };
     let before = best(50, convert);
     let folder = std::env::temp_dir().join(format!("foxwedge-bench-{}", std::process::id()));

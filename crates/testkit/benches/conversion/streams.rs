@@ -2,8 +2,8 @@
 
 use std::{hint::black_box, time::Duration};
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::stream::{Converter, Options};
+use foxwedge_core::Format;
+use foxwedge_dialect::stream::{StreamConverter, StreamOptions};
 
 use super::best;
 
@@ -12,15 +12,15 @@ const CHUNKS: usize = 200;
 /// Prints a row for each pair of formats.
 pub(crate) fn chunks() {
     println!("{:<17}{:<17}{:>8}{:>8}{:>8}", "from", "to", "here", "value", "ratio");
-    let formats = [Wire::OpenaiChat, Wire::Anthropic, Wire::OpenaiResponses, Wire::Gemini];
+    let formats = [Format::OpenaiChat, Format::Anthropic, Format::OpenaiResponses, Format::Gemini];
     for from in formats {
         let frames = frames(from);
         let value = best(2_000, || frames.iter().for_each(|frame| relay(frame)));
-        for to in Wire::ALL {
+        for to in Format::ALL {
             let mut out = Vec::with_capacity(1 << 16);
             let here = best(2_000, || {
                 out.clear();
-                let mut converter = Converter::new(from, to, Options::default());
+                let mut converter = StreamConverter::new(from, to, StreamOptions::default());
                 for frame in &frames {
                     converter.push(frame.as_bytes(), &mut out).expect("well-formed");
                 }
@@ -52,23 +52,23 @@ fn relay(frame: &str) {
 }
 
 /// An answer of two hundred pieces of text, one frame each.
-fn frames(wire: Wire) -> Vec<String> {
+fn frames(wire: Format) -> Vec<String> {
     let piece = |number: usize| match wire {
-        Wire::OpenaiChat => chat(&format!("{{\"content\":\"token {number} \"}}"), "null"),
-        Wire::Anthropic => named(
+        Format::OpenaiChat => chat(&format!("{{\"content\":\"token {number} \"}}"), "null"),
+        Format::Anthropic => named(
             "content_block_delta",
             &format!(
                 "\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"token {number} \"}}"
             ),
         ),
-        Wire::OpenaiResponses => named(
+        Format::OpenaiResponses => named(
             "response.output_text.delta",
             &format!(
                 "\"sequence_number\":{},\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,\"delta\":\"token {number} \",\"logprobs\":[]",
                 number + 4
             ),
         ),
-        Wire::Gemini | Wire::Bedrock => format!(
+        Format::Gemini | Format::Bedrock => format!(
             "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"text\":\"token {number} \"}}]}},\"index\":0}}],\"modelVersion\":\"m\",\"responseId\":\"r\"}}\n\n"
         ),
     };
@@ -76,13 +76,13 @@ fn frames(wire: Wire) -> Vec<String> {
     before.into_iter().chain((0..CHUNKS).map(piece)).chain(behind).collect()
 }
 
-fn around(wire: Wire) -> (Vec<String>, Vec<String>) {
+fn around(wire: Format) -> (Vec<String>, Vec<String>) {
     match wire {
-        Wire::OpenaiChat => (
+        Format::OpenaiChat => (
             vec![chat("{\"role\":\"assistant\",\"content\":\"\"}", "null")],
             vec![chat("{}", "\"stop\""), "data: [DONE]\n\n".to_owned()],
         ),
-        Wire::Anthropic => (
+        Format::Anthropic => (
             vec![
                 named("message_start", "\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}"),
                 named("content_block_start", "\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}"),
@@ -93,7 +93,7 @@ fn around(wire: Wire) -> (Vec<String>, Vec<String>) {
                 named("message_stop", "\"ok\":true"),
             ],
         ),
-        Wire::OpenaiResponses => (
+        Format::OpenaiResponses => (
             vec![
                 named("response.created", "\"sequence_number\":0,\"response\":{\"id\":\"resp_1\",\"object\":\"response\",\"created_at\":1,\"status\":\"in_progress\",\"model\":\"m\",\"output\":[]}"),
                 named("response.output_item.added", "\"sequence_number\":1,\"output_index\":0,\"item\":{\"id\":\"msg_1\",\"type\":\"message\",\"status\":\"in_progress\",\"role\":\"assistant\",\"content\":[]}"),
@@ -101,7 +101,7 @@ fn around(wire: Wire) -> (Vec<String>, Vec<String>) {
             ],
             vec![named("response.completed", "\"sequence_number\":900,\"response\":{\"id\":\"resp_1\",\"object\":\"response\",\"created_at\":1,\"status\":\"completed\",\"model\":\"m\",\"output\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":200,\"total_tokens\":209}}")],
         ),
-        Wire::Gemini | Wire::Bedrock => (
+        Format::Gemini | Format::Bedrock => (
             Vec::new(),
             vec!["data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"\"}]},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":200}}\n\n".to_owned()],
         ),

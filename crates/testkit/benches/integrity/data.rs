@@ -1,6 +1,6 @@
 //! Tool-heavy histories of about a kilobyte a message.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 /// Whether a history is sound.
@@ -31,7 +31,7 @@ fn words(seed: usize, bytes: usize) -> String {
 }
 
 /// A history of about `messages` messages.
-pub(crate) fn history(wire: Wire, messages: usize, state: State) -> String {
+pub(crate) fn history(wire: Format, messages: usize, state: State) -> String {
     let mut list: Vec<Value> = Vec::with_capacity(messages);
     list.push(user(wire, "Please find out why the build is slow."));
     let mut turn = 0;
@@ -52,7 +52,7 @@ pub(crate) fn history(wire: Wire, messages: usize, state: State) -> String {
     Value::Array(list).to_string()
 }
 
-fn push_turn(wire: Wire, list: &mut Vec<Value>, turn: usize, broken: bool) {
+fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
     let calls: Vec<(String, &str)> = (0..1 + turn % 3)
         .map(|n| (format!("call_{turn:07}_{n}"), ["read_file", "bash", "search"][n]))
         .collect();
@@ -65,33 +65,33 @@ fn push_turn(wire: Wire, list: &mut Vec<Value>, turn: usize, broken: bool) {
         .collect();
     let (kept, late) = answers.split_at(if broken { answers.len() - 1 } else { answers.len() });
     match wire {
-        Wire::OpenaiChat => {
+        Format::OpenaiChat => {
             let calls: Vec<Value> = calls.iter().enumerate().map(|(n, (id, name))| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments(n).to_string()}})).collect();
             list.push(json!({"role": "assistant", "content": text, "tool_calls": calls}));
             list.extend(kept.iter().map(
                 |(id, _, words)| json!({"role": "tool", "tool_call_id": id, "content": words}),
             ));
         }
-        Wire::OpenaiResponses => {
+        Format::OpenaiResponses => {
             list.push(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}));
             list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments(n).to_string()})));
             list.extend(kept.iter().map(|(id, _, words)| json!({"type": "function_call_output", "call_id": id, "output": words})));
         }
-        Wire::Anthropic => {
+        Format::Anthropic => {
             let mut blocks = vec![json!({"type": "text", "text": text})];
             blocks.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "tool_use", "id": id, "name": name, "input": arguments(n)})));
             list.push(json!({"role": "assistant", "content": blocks}));
             let blocks: Vec<Value> = kept.iter().map(|(id, _, words)| json!({"type": "tool_result", "tool_use_id": id, "content": words})).collect();
             push_some(list, "user", "content", blocks);
         }
-        Wire::Gemini => {
+        Format::Gemini => {
             let mut parts = vec![json!({"text": text})];
             parts.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"functionCall": {"id": id, "name": name, "args": arguments(n)}})));
             list.push(json!({"role": "model", "parts": parts}));
             let parts: Vec<Value> = kept.iter().map(|(id, name, words)| json!({"functionResponse": {"id": id, "name": name, "response": {"output": words}}})).collect();
             push_some(list, "user", "parts", parts);
         }
-        Wire::Bedrock => {
+        Format::Bedrock => {
             let mut blocks = vec![json!({"text": text})];
             blocks.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"toolUse": {"toolUseId": id, "name": name, "input": arguments(n)}})));
             list.push(json!({"role": "assistant", "content": blocks}));
@@ -105,10 +105,10 @@ fn push_turn(wire: Wire, list: &mut Vec<Value>, turn: usize, broken: bool) {
     {
         list.push(user(wire, "Stop, I have a question."));
         match wire {
-            Wire::OpenaiChat => list.push(json!({"role": "tool", "tool_call_id": id, "content": words})),
-            Wire::OpenaiResponses => list.push(json!({"type": "function_call_output", "call_id": id, "output": words})),
-            Wire::Anthropic => list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": words}]})),
-            Wire::Gemini | Wire::Bedrock => {}
+            Format::OpenaiChat => list.push(json!({"role": "tool", "tool_call_id": id, "content": words})),
+            Format::OpenaiResponses => list.push(json!({"type": "function_call_output", "call_id": id, "output": words})),
+            Format::Anthropic => list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": words}]})),
+            Format::Gemini | Format::Bedrock => {}
         }
     }
 }
@@ -119,24 +119,24 @@ fn push_some(list: &mut Vec<Value>, role: &str, key: &str, blocks: Vec<Value>) {
     }
 }
 
-fn user(wire: Wire, words: &str) -> Value {
+fn user(wire: Format, words: &str) -> Value {
     match wire {
-        Wire::OpenaiChat | Wire::Anthropic => json!({"role": "user", "content": words}),
-        Wire::OpenaiResponses => {
+        Format::OpenaiChat | Format::Anthropic => json!({"role": "user", "content": words}),
+        Format::OpenaiResponses => {
             json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
         }
-        Wire::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
-        Wire::Bedrock => json!({"role": "user", "content": [{"text": words}]}),
+        Format::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
+        Format::Bedrock => json!({"role": "user", "content": [{"text": words}]}),
     }
 }
 
-fn says(wire: Wire, words: &str) -> Value {
+fn says(wire: Format, words: &str) -> Value {
     match wire {
-        Wire::OpenaiChat | Wire::Anthropic => json!({"role": "assistant", "content": words}),
-        Wire::OpenaiResponses => {
+        Format::OpenaiChat | Format::Anthropic => json!({"role": "assistant", "content": words}),
+        Format::OpenaiResponses => {
             json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]})
         }
-        Wire::Gemini => json!({"role": "model", "parts": [{"text": words}]}),
-        Wire::Bedrock => json!({"role": "assistant", "content": [{"text": words}]}),
+        Format::Gemini => json!({"role": "model", "parts": [{"text": words}]}),
+        Format::Bedrock => json!({"role": "assistant", "content": [{"text": words}]}),
     }
 }

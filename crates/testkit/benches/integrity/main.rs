@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use foxwedge_core::{Profile, Question, Wire, check};
-use foxwedge_dialect::{read, text, want};
+use foxwedge_core::{CheckOptions, Format, Profile, check};
+use foxwedge_dialect::{outline_options, read, text};
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
 
@@ -27,11 +27,14 @@ fn main() {
     if let [_, mode, wire, sound, broken, ..] = arguments.as_slice()
         && mode == "--files"
     {
-        let wire = Wire::parse(wire).expect("a format");
+        let wire = Format::parse(wire).expect("a format");
         let load = |file: &str| std::fs::read_to_string(file).expect("a file");
         let (sound, broken) = (load(sound), load(broken));
-        let size =
-            read(&sound, wire, want(Profile::of(wire))).expect("readable").draft.messages.len();
+        let size = read(&sound, wire, outline_options(Profile::for_format(wire)))
+            .expect("readable")
+            .draft
+            .messages
+            .len();
         return measure(wire, size, &sound, &broken);
     }
     let quick = arguments.iter().any(|argument| argument == "quick");
@@ -51,7 +54,7 @@ fn main() {
         "chk/value",
         "mend/v+w"
     );
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for size in SIZES {
             if quick && size > 10_000 {
                 continue;
@@ -62,21 +65,21 @@ fn main() {
     println!(
         "\npeak heap and file beside the input (one process each, resident size above an empty run)\n"
     );
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         peak::row(wire, if quick { 10_000 } else { 100_000 });
     }
 }
 
 /// One line of the table, for generated histories.
-fn row(wire: Wire, size: usize) {
+fn row(wire: Format, size: usize) {
     let sound = data::history(wire, size, data::State::Sound);
     let broken = data::history(wire, size, data::State::Broken);
     measure(wire, size, &sound, &broken);
 }
 
 /// One line of the table.
-fn measure(wire: Wire, size: usize, sound: &str, broken: &str) {
-    let question = Question::of(Profile::of(wire));
+fn measure(wire: Format, size: usize, sound: &str, broken: &str) {
+    let question = CheckOptions::for_profile(Profile::for_format(wire));
     let (clean, open) = (findings(sound, wire, &question), findings(broken, wire, &question));
     assert!(clean == 0 && open > 0, "{}: {clean} and {open} findings", wire.name());
     let mut works: Vec<(Box<dyn FnMut() + '_>, Duration)> = vec![
@@ -128,16 +131,16 @@ fn timed<'a>(work: impl FnMut() + 'a) -> (Box<dyn FnMut() + 'a>, Duration) {
     (Box::new(work), Duration::MAX)
 }
 
-fn findings(document: &str, wire: Wire, question: &Question) -> usize {
+fn findings(document: &str, wire: Format, question: &CheckOptions) -> usize {
     let source = text(document.as_bytes()).expect("text");
-    let reading = read(source, wire, want(question.profile)).expect("readable");
+    let reading = read(source, wire, outline_options(question.profile)).expect("readable");
     check(&reading.draft, question).findings.len()
 }
 
 /// Repairs and writes the result out, as a gateway would; a sound body is not copied.
-fn fix(document: &str, wire: Wire, question: &Question) -> usize {
+fn fix(document: &str, wire: Format, question: &CheckOptions) -> usize {
     let source = text(document.as_bytes()).expect("text");
-    let reading = read(source, wire, want(question.profile)).expect("readable");
+    let reading = read(source, wire, outline_options(question.profile)).expect("readable");
     let (patched, repair) = reading.fix(question);
     if repair.is_untouched() {
         return patched.len();

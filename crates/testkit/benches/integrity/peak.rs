@@ -2,12 +2,12 @@
 
 use std::{fs, process::Command};
 
-use foxwedge_core::{Profile, Question, Wire};
+use foxwedge_core::{CheckOptions, Format, Profile};
 
 use crate::data;
 
 /// Prints peak memory of checking, fixing a broken file, and a `Value`, beside the input's size.
-pub(crate) fn row(wire: Wire, size: usize) {
+pub(crate) fn row(wire: Format, size: usize) {
     let mut line = format!("{:<17}{size:>8}", wire.name());
     for (what, state) in
         [("check", data::State::Sound), ("fix", data::State::Broken), ("value", data::State::Sound)]
@@ -34,8 +34,8 @@ pub(crate) fn row(wire: Wire, size: usize) {
 
 /// Does one thing and prints the peak resident size in kilobytes.
 pub(crate) fn one(what: &str, wire: &str, file: &str) {
-    let wire = Wire::parse(wire).expect("a format");
-    let question = Question::of(Profile::of(wire));
+    let wire = Format::parse(wire).expect("a format");
+    let question = CheckOptions::for_profile(Profile::for_format(wire));
     if what != "nothing" {
         let bytes = fs::read(file).expect("the file");
         let source = foxwedge_dialect::text(&bytes).expect("text");
@@ -44,9 +44,12 @@ pub(crate) fn one(what: &str, wire: &str, file: &str) {
                 drop(std::hint::black_box(serde_json::from_str::<serde_json::Value>(source)))
             }
             _ => {
-                let reading =
-                    foxwedge_dialect::read(source, wire, foxwedge_dialect::want(question.profile))
-                        .expect("readable");
+                let reading = foxwedge_dialect::read(
+                    source,
+                    wire,
+                    foxwedge_dialect::outline_options(question.profile),
+                )
+                .expect("readable");
                 if what == "fix" {
                     let (patched, _) = reading.fix(&question);
                     patched.write_to(&mut std::io::sink()).expect("sink");

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashSet, fmt, marker::PhantomData};
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde::{
     Deserialize, Deserializer,
     de::{SeqAccess, Visitor},
@@ -111,10 +111,10 @@ impl<'a> Pairs<'a> {
 }
 
 /// How many pairs a plain check finds broken.
-pub(crate) fn skim(wire: Wire, bytes: &[u8]) -> usize {
+pub(crate) fn skim(wire: Format, bytes: &[u8]) -> usize {
     let mut pairs = Pairs::default();
     match wire {
-        Wire::OpenaiChat => {
+        Format::OpenaiChat => {
             for message in parse::<Chat<'_>>(bytes) {
                 match &message.tool_call_id {
                     Some(id) => pairs.answer(id),
@@ -124,7 +124,7 @@ pub(crate) fn skim(wire: Wire, bytes: &[u8]) -> usize {
                 message.tool_calls.into_iter().for_each(|call| pairs.call(call.id));
             }
         }
-        Wire::OpenaiResponses => {
+        Format::OpenaiResponses => {
             for item in parse::<Item<'_>>(bytes) {
                 match (item.kind.as_ref(), item.call_id) {
                     ("function_call", Some(id)) => pairs.call(id),
@@ -133,7 +133,7 @@ pub(crate) fn skim(wire: Wire, bytes: &[u8]) -> usize {
                 }
             }
         }
-        Wire::Anthropic => {
+        Format::Anthropic => {
             for message in parse::<Blocks<'_, AnthropicBlock<'_>>>(bytes) {
                 if message.role == "assistant" {
                     pairs.turn();
@@ -147,7 +147,7 @@ pub(crate) fn skim(wire: Wire, bytes: &[u8]) -> usize {
                 }
             }
         }
-        Wire::Gemini | Wire::Bedrock => {
+        Format::Gemini | Format::Bedrock => {
             for message in parse::<Blocks<'_, NestedBlock<'_>>>(bytes) {
                 black_role(&message.role);
                 for block in message.content.0 {

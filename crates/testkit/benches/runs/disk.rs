@@ -8,8 +8,8 @@ use std::{
     time::Instant,
 };
 
-use foxwedge_run::{Body, Event, Id, Text, wire};
-use foxwedge_store::{AnyStore, Lease, NewRun, NewSession, RunRow, Started, Store, StoreUrl};
+use foxwedge_run::{EventPayload, RunEvent, SharedId, TextUpdate, wire};
+use foxwedge_store::{AnyStore, Lease, NewRun, NewSession, RunRow, StartResult, Store, StoreUrl};
 
 use super::median;
 
@@ -106,10 +106,10 @@ impl Writer {
             ..NewRun::default()
         };
         match store.start_run(new).await.expect("a run") {
-            Started::New { run, lease } => {
+            StartResult::New { run, lease } => {
                 Writer { store: store.clone(), last: run.last, run, lease }
             }
-            Started::Existing(run) => panic!("run `{}` was there", run.id),
+            StartResult::Existing(run) => panic!("run `{}` was there", run.id),
         }
     }
 
@@ -118,16 +118,16 @@ impl Writer {
     }
 
     /// The next event.
-    fn event(&self) -> Event {
-        let message = Some(Id::from("msg_01"));
+    fn event(&self) -> RunEvent {
+        let message = Some(SharedId::from("msg_01"));
         let delta = Some("word ".repeat(100));
-        let body = Body::Text(Text { message, delta, ..Text::default() });
-        let run = Id::from(self.run.id.as_str());
-        Event {
+        let body = EventPayload::Text(TextUpdate { message, delta, ..TextUpdate::default() });
+        let run = SharedId::from(self.run.id.as_str());
+        RunEvent {
             epoch: Some(self.run.epoch),
             seq: Some(self.last + 1),
             at: Some(1_700_000_000_000),
-            ..Event::new(&run, body)
+            ..RunEvent::new(&run, body)
         }
     }
 

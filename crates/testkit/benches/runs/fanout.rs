@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::encode::{Format, Options};
-use foxwedge_store::{AnyStore, Feeds, NewSession, Store, StoreUrl, Told};
+use foxwedge_run::encode::{EncoderOptions, UiFormat};
+use foxwedge_store::{AnyStore, FeedItem, FeedRegistry, NewSession, Store, StoreUrl};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -46,12 +46,14 @@ async fn cost(followers: usize, way: Way, round: usize) -> f64 {
     let new = NewSession { id: session.clone(), ..NewSession::default() };
     store.create_session(new).await.expect("a session");
     let mut writer = Writer::new(&store, &session, 0).await;
-    let feeds = Feeds::new(store.clone());
+    let feeds = FeedRegistry::new(store.clone());
     let mut tasks = Vec::new();
     for _ in 0..followers {
         let run = writer.run().id.clone();
-        let mut follower =
-            feeds.follow(&run, Format::AgUi, Options::default(), None).await.expect("a follower");
+        let mut follower = feeds
+            .follow(&run, UiFormat::AgUi, EncoderOptions::default(), None)
+            .await
+            .expect("a follower");
         let mut socket = match way {
             Way::Memory => None,
             Way::Socket => Some(connected().await),
@@ -60,7 +62,7 @@ async fn cost(followers: usize, way: Way, round: usize) -> f64 {
             let mut heard = 0;
             // The start, the text's start and a frame for each event.
             while heard < EVENTS + 2 {
-                let Told::Frame(frame) = follower.next().await.expect("a frame") else { break };
+                let FeedItem::Frame(frame) = follower.next().await.expect("a frame") else { break };
                 if let Some(socket) = &mut socket {
                     socket.write_all(frame.sse.as_bytes()).await.expect("sent");
                 }

@@ -1,6 +1,6 @@
 //! What a session holds in memory while nothing happens in it.
 
-use foxwedge_run::{Input, Session, Settings};
+use foxwedge_run::{MachineInput, MachineSettings, SessionMachine};
 
 use super::steps::log;
 
@@ -20,7 +20,7 @@ pub(crate) fn print() {
             println!("  left out: /proc cannot be read\n");
             return;
         };
-        let sessions: Vec<Session> = (0..SESSIONS).map(|_| rested(turns)).collect();
+        let sessions: Vec<SessionMachine> = (0..SESSIONS).map(|_| rested(turns)).collect();
         let after = resident().unwrap_or(before);
         println!("  {name:<44}{:>8}", after.saturating_sub(before) / SESSIONS);
         // Kept, so that what comes next needs memory of its own.
@@ -29,11 +29,11 @@ pub(crate) fn print() {
     println!();
 }
 
-fn rested(turns: u32) -> Session {
-    let mut session = Session::new(Settings::default());
+fn rested(turns: u32) -> SessionMachine {
+    let mut session = SessionMachine::new(MachineSettings::default());
     let mut effects = Vec::new();
     for event in if turns == 0 { Vec::new() } else { log(turns) } {
-        session.apply(0, Input::Event(event), &mut effects);
+        session.apply(0, MachineInput::Event(event), &mut effects);
         effects.clear();
     }
     session

@@ -3,9 +3,10 @@
 use std::{hint::black_box, time::Instant};
 
 use foxwedge_run::{
-    Body, Call, CallRef, Effect, Ended, Event, How, Id, Input, Json, Session, Settings, Started,
-    Status, Text, ToolResult, Turn,
-    encode::{Encoder, Format, Options},
+    CallRef, EventPayload, MachineInput, MachineSettings, RawJson, RunEffect, RunEnd, RunEvent,
+    RunStart, SessionMachine, SharedId, TextUpdate, ToolCallUpdate, ToolOutcome, ToolResult,
+    ToolStatus, TurnStart,
+    encode::{EncoderOptions, RunEncoder, UiFormat},
     step, wire,
 };
 
@@ -18,7 +19,7 @@ pub(crate) fn print() {
     let mut emitted = Vec::new();
     run(&source, |effects| {
         emitted.extend(effects.iter().filter_map(|effect| match effect {
-            Effect::Emit(event) => Some(event.clone()),
+            RunEffect::Emit(event) => Some(event.clone()),
             _ => None,
         }));
     });
@@ -29,10 +30,10 @@ pub(crate) fn print() {
     };
     told("step, as a source", stepped(&source), events);
     told("step, out of a log", stepped(&emitted), emitted.len() as f64);
-    for format in Format::ALL {
-        let options = Options::new(&Id::from("s"));
+    for format in UiFormat::ALL {
+        let options = EncoderOptions::new(&SharedId::from("s"));
         let encode = || {
-            let mut encoder = Encoder::new(format, options.clone());
+            let mut encoder = RunEncoder::new(format, options.clone());
             let mut frames = Vec::new();
             run(&emitted, |effects| {
                 frames.clear();
@@ -60,13 +61,13 @@ fn best(mut work: impl FnMut()) -> f64 {
 }
 
 /// Steps alone: the events are copied before the clock runs.
-fn stepped(events: &[Event]) -> f64 {
+fn stepped(events: &[RunEvent]) -> f64 {
     let seconds = |_| {
         let events = events.to_vec();
         let start = Instant::now();
-        let mut session = Session::new(Settings::default());
+        let mut session = SessionMachine::new(MachineSettings::default());
         for (now, event) in events.into_iter().enumerate() {
-            let (next, effects) = step(session, now as u64, Input::Event(event));
+            let (next, effects) = step(session, now as u64, MachineInput::Event(event));
             session = next;
             black_box(effects);
         }
@@ -77,10 +78,10 @@ fn stepped(events: &[Event]) -> f64 {
     (0..ROUNDS).map(seconds).fold(f64::INFINITY, f64::min)
 }
 
-fn run(events: &[Event], mut effects: impl FnMut(&[Effect])) {
-    let mut session = Session::new(Settings::default());
+fn run(events: &[RunEvent], mut effects: impl FnMut(&[RunEffect])) {
+    let mut session = SessionMachine::new(MachineSettings::default());
     for (now, event) in events.iter().enumerate() {
-        let (next, done) = step(session, now as u64, Input::Event(event.clone()));
+        let (next, done) = step(session, now as u64, MachineInput::Event(event.clone()));
         session = next;
         effects(&done);
     }
@@ -88,31 +89,44 @@ fn run(events: &[Event], mut effects: impl FnMut(&[Effect])) {
 }
 
 /// Turns of twenty pieces of text and three calls, as an agent's stream has them.
-pub(crate) fn log(turns: u32) -> Vec<Event> {
-    let run = Id::from("run-1700000000000-4f2a9c");
-    let mut bodies = vec![Body::Started(Started::default())];
+pub(crate) fn log(turns: u32) -> Vec<RunEvent> {
+    let run = SharedId::from("run-1700000000000-4f2a9c");
+    let mut bodies = vec![EventPayload::Started(RunStart::default())];
     for turn in 1..=turns {
-        let message = Some(Id::from(format!("msg_{turn:08}")));
-        bodies.push(Body::Turn(Turn { turn: Some(turn), message: message.clone() }));
+        let message = Some(SharedId::from(format!("msg_{turn:08}")));
+        bodies.push(EventPayload::TurnStarted(TurnStart {
+            turn: Some(turn),
+            message: message.clone(),
+        }));
         for _ in 0..20 {
             let delta = Some("a few words of text".to_owned());
-            bodies.push(Body::Text(Text { message: message.clone(), delta, ..Text::default() }));
+            bodies.push(EventPayload::Text(TextUpdate {
+                message: message.clone(),
+                delta,
+                ..TextUpdate::default()
+            }));
         }
         for call in 0..3 {
-            let id = Some(Id::from(format!("toolu_{turn:08}_{call}")));
+            let id = Some(SharedId::from(format!("toolu_{turn:08}_{call}")));
             let call = CallRef { id, turn: Some(turn) };
-            bodies.push(Body::Call(Call {
+            bodies.push(EventPayload::ToolCall(ToolCallUpdate {
                 call: call.clone(),
                 name: Some("Read".into()),
-                input: Json::parse(r#"{"file":"src/main.rs"}"#),
-                status: Some(Status::Running),
-                ..Call::default()
+                input: RawJson::parse(r#"{"file":"src/main.rs"}"#),
+                status: Some(ToolStatus::Running),
+                ..ToolCallUpdate::default()
             }));
-            let content = Some(Json::string("fn main() {}"));
-            let (name, how, reason) = (None, How::Ok, None);
-            bodies.push(Body::Result(ToolResult { call, name, how, reason, content }));
+            let content = Some(RawJson::string("fn main() {}"));
+            let (name, how, reason) = (None, ToolOutcome::Ok, None);
+            bodies.push(EventPayload::ToolResult(ToolResult {
+                call,
+                name,
+                outcome: how,
+                reason,
+                content,
+            }));
         }
     }
-    bodies.push(Body::Ended(Ended::default()));
-    bodies.into_iter().map(|body| Event::new(&run, body)).collect()
+    bodies.push(EventPayload::Ended(RunEnd::default()));
+    bodies.into_iter().map(|body| RunEvent::new(&run, body)).collect()
 }

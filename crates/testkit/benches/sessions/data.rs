@@ -1,11 +1,11 @@
 //! Session files of a given size, as agents write them: replies in pieces, parallel calls, answers
 //! beside each other, records that are no messages.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 use serde_json::{Value, json};
 
 /// A file of about so many bytes.
-pub(crate) fn file(agent: Agent, bytes: usize, broken: bool) -> String {
+pub(crate) fn file(agent: SessionAgent, bytes: usize, broken: bool) -> String {
     let mut out = Writer { out: String::with_capacity(bytes + 4096), agent, last: None, lines: 0 };
     out.begin();
     let mut turn = 0;
@@ -18,7 +18,7 @@ pub(crate) fn file(agent: Agent, bytes: usize, broken: bool) -> String {
 
 struct Writer {
     out: String,
-    agent: Agent,
+    agent: SessionAgent,
     last: Option<String>,
     lines: usize,
 }
@@ -50,7 +50,7 @@ impl Writer {
     fn line(&mut self, value: &Value) {
         let text = value.to_string();
         match self.agent {
-            Agent::Cline => self.out.push_str(if self.lines == 0 { "[" } else { ",\n" }),
+            SessionAgent::Cline => self.out.push_str(if self.lines == 0 { "[" } else { ",\n" }),
             _ if self.lines > 0 => self.out.push('\n'),
             _ => {}
         }
@@ -77,44 +77,44 @@ impl Writer {
 
     fn begin(&mut self) {
         match self.agent {
-            Agent::Codex => self.line(&json!({
+            SessionAgent::Codex => self.line(&json!({
                 "timestamp": "2026-01-01T00:00:00.000Z", "type": "session_meta",
                 "payload": {"id": id(1), "cwd": "work/project", "cli_version": "0.166.0"}
             })),
-            Agent::GeminiCli => self.line(&json!({
+            SessionAgent::GeminiCli => self.line(&json!({
                 "sessionId": id(1), "projectHash": "abc", "startTime": "2026-01-01T00:00:00.000Z",
                 "lastUpdated": "2026-01-01T00:00:00.000Z", "kind": "main"
             })),
-            Agent::ClaudeCode | Agent::Neovate | Agent::Cline => {}
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {}
         }
         self.user("Please find out why the build is slow.");
     }
 
     fn end(mut self) -> String {
         self.user("Go on.");
-        self.out.push_str(if self.agent == Agent::Cline { "]\n" } else { "\n" });
+        self.out.push_str(if self.agent == SessionAgent::Cline { "]\n" } else { "\n" });
         self.out
     }
 
     fn user(&mut self, text: &str) {
         let parent = self.last.clone();
         match self.agent {
-            Agent::ClaudeCode => {
+            SessionAgent::ClaudeCode => {
                 let message = json!({"role": "user", "content": text});
                 self.linked(parent.as_deref(), json!({"type": "user", "message": message}));
             }
-            Agent::Neovate => {
+            SessionAgent::Neovate => {
                 let rest = json!({"type": "message", "role": "user", "content": text});
                 self.linked(parent.as_deref(), rest);
             }
-            Agent::Cline => self.line(
+            SessionAgent::Cline => self.line(
                 &json!({"role": "user", "content": [{"type": "text", "text": text}], "ts": self.lines}),
             ),
-            Agent::Codex => self.item(&json!({
+            SessionAgent::Codex => self.item(&json!({
                 "type": "message", "role": "user",
                 "content": [{"type": "input_text", "text": text}]
             })),
-            Agent::GeminiCli => self.line(&json!({
+            SessionAgent::GeminiCli => self.line(&json!({
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
@@ -136,8 +136,8 @@ impl Writer {
         let input = |n: usize| json!({"path": format!("src/module_{turn}/file_{n}.rs"), "text": words(turn + n, 250)});
         let text = words(turn, 400);
         match self.agent {
-            Agent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),
-            Agent::Neovate => {
+            SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),
+            SessionAgent::Neovate => {
                 let mut parts = vec![json!({"type": "text", "text": text})];
                 parts.extend(calls.iter().enumerate().map(|(n, id)| {
                     json!({"type": "tool_use", "id": id, "name": "bash", "input": input(n)})
@@ -158,7 +158,7 @@ impl Writer {
                     self.linked(parent.as_deref(), rest);
                 }
             }
-            Agent::Cline => {
+            SessionAgent::Cline => {
                 let mut blocks = vec![json!({"type": "text", "text": text})];
                 blocks.extend(calls.iter().enumerate().map(|(n, id)| {
                     json!({"type": "tool_use", "id": id, "name": "bash", "input": input(n)})
@@ -173,7 +173,7 @@ impl Writer {
                 results.push(json!({"type": "text", "text": "environment"}));
                 self.line(&json!({"role": "user", "content": results, "ts": self.lines}));
             }
-            Agent::Codex => {
+            SessionAgent::Codex => {
                 self.item(&json!({
                     "type": "message", "role": "assistant",
                     "content": [{"type": "output_text", "text": text}]
@@ -190,7 +190,7 @@ impl Writer {
                     }));
                 }
             }
-            Agent::GeminiCli => {
+            SessionAgent::GeminiCli => {
                 let calls: Vec<Value> = calls
                     .iter()
                     .enumerate()

@@ -14,10 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use foxwedge_core::{Question, check};
+use foxwedge_core::{CheckOptions, check};
 use foxwedge_dialect::{
-    session::{self, Agent},
-    want,
+    outline_options,
+    session::{self, SessionAgent},
 };
 
 const SIZES: [usize; 3] = [1 << 20, 10 << 20, 100 << 20];
@@ -27,7 +27,7 @@ fn main() {
     if let [_, mode, what, agent, file] = arguments.as_slice()
         && mode == "--peak"
     {
-        return peak(what, Agent::parse(agent).expect("an agent"), Path::new(file));
+        return peak(what, SessionAgent::parse(agent).expect("an agent"), Path::new(file));
     }
     let quick = arguments.iter().any(|argument| argument == "quick");
     println!(
@@ -48,7 +48,7 @@ fn main() {
     );
     let folder = std::env::temp_dir().join(format!("foxwedge-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder for the files");
-    for agent in Agent::ALL {
+    for agent in SessionAgent::ALL {
         for size in SIZES {
             if !(quick && size > 10 << 20) {
                 row(&folder, agent, size);
@@ -79,13 +79,14 @@ fn all(folder: &Path) {
         let project = projects.join(format!("project-{}", number % 40));
         fs::create_dir_all(&project).expect("a folder");
         let file = project.join(format!("{number:08x}-1111-4111-8111-111111111111.jsonl"));
-        fs::write(&file, data::file(Agent::ClaudeCode, BYTES, number % 10 == 0)).expect("written");
+        fs::write(&file, data::file(SessionAgent::ClaudeCode, BYTES, number % 10 == 0))
+            .expect("written");
         files.push(file);
     }
     let mut best = [Duration::MAX; 2];
     for _ in 0..5 {
         let start = Instant::now();
-        files.iter().for_each(|file| yardstick(Agent::ClaudeCode, file));
+        files.iter().for_each(|file| yardstick(SessionAgent::ClaudeCode, file));
         best[0] = best[0].min(start.elapsed());
         let start = Instant::now();
         let run = Command::new(&program)
@@ -106,7 +107,7 @@ fn all(folder: &Path) {
     );
 }
 
-fn row(folder: &Path, agent: Agent, size: usize) {
+fn row(folder: &Path, agent: SessionAgent, size: usize) {
     let (sound, broken) = (folder.join("sound"), folder.join("broken"));
     fs::write(&sound, data::file(agent, size, false)).expect("written");
     fs::write(&broken, data::file(agent, size, true)).expect("written");
@@ -142,7 +143,7 @@ fn row(folder: &Path, agent: Agent, size: usize) {
 }
 
 /// Reads a file and skims its records: the fields that matter, borrowed, everything else skipped.
-fn yardstick(agent: Agent, file: &Path) {
+fn yardstick(agent: SessionAgent, file: &Path) {
     #[derive(serde::Deserialize)]
     struct Skim<'a> {
         #[serde(borrow, default)]
@@ -153,7 +154,7 @@ fn yardstick(agent: Agent, file: &Path) {
         message: Option<&'a serde_json::value::RawValue>,
     }
     let bytes = fs::read(file).expect("the file");
-    if agent == Agent::Cline {
+    if agent == SessionAgent::Cline {
         let list: Vec<Skim<'_>> = serde_json::from_slice(&bytes).expect("JSON");
         black_box(&list);
         return;
@@ -164,41 +165,41 @@ fn yardstick(agent: Agent, file: &Path) {
     }
 }
 
-fn question(agent: Agent) -> Question {
-    let mut question = Question::of(agent.profile());
-    agent.restrict(&mut question);
+fn question(agent: SessionAgent) -> CheckOptions {
+    let mut question = CheckOptions::for_profile(agent.profile());
+    agent.restrict_rules(&mut question);
     question
 }
 
-fn findings(agent: Agent, file: &Path) -> usize {
+fn findings(agent: SessionAgent, file: &Path) -> usize {
     let bytes = fs::read(file).expect("the file");
-    let text = session::text(&bytes).expect("text");
+    let text = session::readable_text(&bytes).expect("text");
     let question = question(agent);
-    let session = session::read(&text, agent, want(question.profile)).expect("readable");
+    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
     check(session.draft(), &question).findings.len()
 }
 
-fn resume(agent: Agent, file: &Path) -> usize {
+fn resume(agent: SessionAgent, file: &Path) -> usize {
     let bytes = fs::read(file).expect("the file");
-    let text = session::text(&bytes).expect("text");
+    let text = session::readable_text(&bytes).expect("text");
     let question = question(agent);
-    let session = session::read(&text, agent, want(question.profile)).expect("readable");
+    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
     assert!(check(session.draft(), &question).is_clean(), "a sound file");
     session.history().len()
 }
 
-fn fix(agent: Agent, file: &Path) -> usize {
+fn fix(agent: SessionAgent, file: &Path) -> usize {
     let bytes = fs::read(file).expect("the file");
-    let text = session::text(&bytes).expect("text");
+    let text = session::readable_text(&bytes).expect("text");
     let question = question(agent);
-    let session = session::read(&text, agent, want(question.profile)).expect("readable");
+    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
     let (rewritten, repair) = session.fix(&question);
     rewritten.write_to(&mut std::io::sink()).expect("sink");
     repair.edits.len()
 }
 
 /// The peak of a process that does one thing, in kilobytes.
-fn measured(what: &str, agent: Agent, file: &Path) -> f64 {
+fn measured(what: &str, agent: SessionAgent, file: &Path) -> f64 {
     let exe = std::env::current_exe().expect("own path");
     let run = Command::new(exe).args(["--peak", what, agent.name()]).arg(file).output();
     run.ok()
@@ -206,7 +207,7 @@ fn measured(what: &str, agent: Agent, file: &Path) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-fn peak(what: &str, agent: Agent, file: &Path) {
+fn peak(what: &str, agent: SessionAgent, file: &Path) {
     match what {
         "check" => assert_eq!(black_box(findings(agent, file)), 0),
         "fix" => assert!(black_box(fix(agent, file)) > 0),

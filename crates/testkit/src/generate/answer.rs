@@ -1,6 +1,6 @@
 //! Random answers of providers: what a format can say, with contents that are easy to get wrong.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -9,17 +9,17 @@ use crate::{
 };
 
 /// An answer that the format can hold.
-pub fn answer(random: &mut Random, wire: Wire) -> Answer {
-    let named = wire != Wire::Bedrock;
+pub fn answer(random: &mut Random, wire: Format) -> Answer {
+    let named = wire != Format::Bedrock;
     let says = |random: &mut Random| match wire {
-        Wire::Gemini => named && random.chance(70),
+        Format::Gemini => named && random.chance(70),
         _ => named,
     };
     let id = says(random).then(|| format!("{}{}", prefix(wire), random.below(1_000_000)));
     let model = says(random).then(|| "model-\u{e9}\"1\"".to_owned());
     let mut blocks = match wire {
-        Wire::OpenaiChat => in_chat(random),
-        Wire::OpenaiResponses | Wire::Anthropic | Wire::Gemini | Wire::Bedrock => {
+        Format::OpenaiChat => in_chat(random),
+        Format::OpenaiResponses | Format::Anthropic | Format::Gemini | Format::Bedrock => {
             in_any_order(random, wire)
         }
     };
@@ -29,12 +29,12 @@ pub fn answer(random: &mut Random, wire: Wire) -> Answer {
     Answer { id, model, blocks, stop, usage }
 }
 
-fn prefix(wire: Wire) -> &'static str {
+fn prefix(wire: Format) -> &'static str {
     match wire {
-        Wire::OpenaiChat => "chatcmpl-",
-        Wire::OpenaiResponses => "resp_",
-        Wire::Anthropic => "msg_",
-        Wire::Gemini | Wire::Bedrock => "",
+        Format::OpenaiChat => "chatcmpl-",
+        Format::OpenaiResponses => "resp_",
+        Format::Anthropic => "msg_",
+        Format::Gemini | Format::Bedrock => "",
     }
 }
 
@@ -51,17 +51,17 @@ fn in_chat(random: &mut Random) -> Vec<Block> {
         blocks.push(Block::Refusal(text(random, false)));
     }
     for _ in 0..calls(random) {
-        blocks.push(Block::Call(call(random, Wire::OpenaiChat)));
+        blocks.push(Block::Call(call(random, Format::OpenaiChat)));
     }
     blocks
 }
 
-fn in_any_order(random: &mut Random, wire: Wire) -> Vec<Block> {
+fn in_any_order(random: &mut Random, wire: Format) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for _ in 0..random.below(4) {
         let block = match random.below(6) {
             0..3 => Block::Text(text(random, true)),
-            3 if wire == Wire::OpenaiResponses => Block::Refusal(text(random, false)),
+            3 if wire == Format::OpenaiResponses => Block::Refusal(text(random, false)),
             _ => reasoning(random, wire),
         };
         blocks.push(block);
@@ -74,7 +74,7 @@ fn in_any_order(random: &mut Random, wire: Wire) -> Vec<Block> {
         let at = if random.chance(80) { blocks.len() } else { random.below(blocks.len() + 1) };
         blocks.insert(at, Block::Call(call(random, wire)));
     }
-    if wire == Wire::Gemini {
+    if wire == Format::Gemini {
         apart(&mut blocks);
     }
     blocks
@@ -95,13 +95,13 @@ fn apart(blocks: &mut Vec<Block>) {
     });
 }
 
-fn reasoning(random: &mut Random, wire: Wire) -> Block {
+fn reasoning(random: &mut Random, wire: Format) -> Block {
     let seal = match (wire, random.below(4)) {
         (_, 0) => Seal::Open,
-        (Wire::Anthropic | Wire::Bedrock, 1) => {
+        (Format::Anthropic | Format::Bedrock, 1) => {
             return Block::Reasoning(String::new(), Seal::Redacted(data(random)));
         }
-        (Wire::OpenaiResponses, _) => Seal::Encrypted(data(random)),
+        (Format::OpenaiResponses, _) => Seal::Encrypted(data(random)),
         _ => Seal::Signed(data(random)),
     };
     let silent = seal != Seal::Open && random.chance(20);
@@ -113,16 +113,16 @@ fn calls(random: &mut Random) -> usize {
     if random.chance(35) { 0 } else { random.below(6) }
 }
 
-fn call(random: &mut Random, wire: Wire) -> Call {
-    let openai = matches!(wire, Wire::OpenaiChat | Wire::OpenaiResponses);
+fn call(random: &mut Random, wire: Format) -> Call {
+    let openai = matches!(wire, Format::OpenaiChat | Format::OpenaiResponses);
     let nameless = match wire {
-        Wire::Gemini => random.chance(50),
-        Wire::OpenaiChat => random.chance(4),
-        Wire::OpenaiResponses | Wire::Anthropic | Wire::Bedrock => false,
+        Format::Gemini => random.chance(50),
+        Format::OpenaiChat => random.chance(4),
+        Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => false,
     };
     let mut id = (!nameless).then(|| id(random));
     // What a provider sends is what it takes back, as a rule.
-    if !openai && wire != Wire::Gemini && random.chance(80) {
+    if !openai && wire != Format::Gemini && random.chance(80) {
         id = id.map(|id| id.replace(|it: char| !it.is_ascii_alphanumeric(), "_"));
     }
     let input = match random.below(20) {
@@ -130,7 +130,7 @@ fn call(random: &mut Random, wire: Wire) -> Call {
         3 => Input::Json(json!({})),
         _ => Input::Json(object(random, 0)),
     };
-    let signed = matches!(wire, Wire::Gemini | Wire::OpenaiChat) && random.chance(20);
+    let signed = matches!(wire, Format::Gemini | Format::OpenaiChat) && random.chance(20);
     let signature = signed.then(|| data(random));
     Call { id, name: name(random), input, signature }
 }
@@ -172,7 +172,7 @@ fn again(random: &mut Random, blocks: &mut [Block]) {
 }
 
 /// Why it stopped. What was cut short may have been cut in the arguments of the last call.
-fn stop(random: &mut Random, wire: Wire, blocks: &mut [Block]) -> Stop {
+fn stop(random: &mut Random, wire: Format, blocks: &mut [Block]) -> Stop {
     let has_calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
     if random.chance(70) {
         return if has_calls { Stop::Calls } else { Stop::End };
@@ -180,20 +180,20 @@ fn stop(random: &mut Random, wire: Wire, blocks: &mut [Block]) -> Stop {
     let mut stops = vec![Stop::End, Stop::Length, Stop::Length, Stop::Refusal];
     stops.extend(shades(wire).iter().map(|word| Stop::Other((*word).to_owned())));
     match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses => {}
-        Wire::Anthropic => {
+        Format::OpenaiChat | Format::OpenaiResponses => {}
+        Format::Anthropic => {
             let sequence = Stop::Sequence(Some(text(random, false)));
             stops.extend([Stop::ContextFull, sequence, Stop::Pause]);
         }
-        Wire::Gemini => stops.push(Stop::Malformed),
-        Wire::Bedrock => {
+        Format::Gemini => stops.push(Stop::Malformed),
+        Format::Bedrock => {
             let sequence = random.chance(50).then(|| text(random, false));
             stops.extend([Stop::ContextFull, Stop::Sequence(sequence), Stop::Malformed]);
         }
     }
     let stop = random.pick(&stops).clone();
     if stop == Stop::Length
-        && matches!(wire, Wire::OpenaiChat | Wire::OpenaiResponses)
+        && matches!(wire, Format::OpenaiChat | Format::OpenaiResponses)
         && random.chance(50)
         && let Some(Block::Call(call)) = blocks.last_mut()
         && let Input::Json(value) = &call.input
@@ -204,19 +204,19 @@ fn stop(random: &mut Random, wire: Wire, blocks: &mut [Block]) -> Stop {
     }
     match stop {
         // These formats have one word for both.
-        Stop::End if has_calls && matches!(wire, Wire::OpenaiResponses | Wire::Gemini) => {
+        Stop::End if has_calls && matches!(wire, Format::OpenaiResponses | Format::Gemini) => {
             Stop::Calls
         }
         stop => stop,
     }
 }
 
-fn usage(random: &mut Random, wire: Wire) -> Usage {
+fn usage(random: &mut Random, wire: Format) -> Usage {
     let input = random.below(100_000) as u64;
     let output = random.below(10_000) as u64;
     let cached = if random.chance(50) { input / 3 } else { 0 };
-    let stores = wire != Wire::Gemini && random.chance(30);
-    let reasons = wire != Wire::Bedrock && random.chance(50);
+    let stores = wire != Format::Gemini && random.chance(30);
+    let reasons = wire != Format::Bedrock && random.chance(50);
     Usage {
         input,
         output,

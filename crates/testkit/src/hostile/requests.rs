@@ -1,12 +1,12 @@
 //! Requests that were made to hurt.
 
-use foxwedge_core::{Profile, Wire};
+use foxwedge_core::{Format, Profile};
 
 use super::{HostileFormat, HostileShape, joined};
 
 const fn request(
     name: &'static str,
-    wire: Wire,
+    wire: Format,
     profile: Profile,
     make: fn(usize) -> Vec<u8>,
 ) -> HostileShape {
@@ -15,9 +15,9 @@ const fn request(
 
 pub(super) fn shapes() -> Vec<HostileShape> {
     use Profile::{Deepseek, Strict};
-    let (chat, items) = (Wire::OpenaiChat, Wire::OpenaiResponses);
-    let (blocks, gemini, bedrock) = (Wire::Anthropic, Wire::Gemini, Wire::Bedrock);
-    let of = Profile::of;
+    let (chat, items) = (Format::OpenaiChat, Format::OpenaiResponses);
+    let (blocks, gemini, bedrock) = (Format::Anthropic, Format::Gemini, Format::Bedrock);
+    let of = Profile::for_format;
     vec![
         request("half characters in one string", chat, of(chat), halves),
         request("strings of one half character", blocks, of(blocks), half_keys),

@@ -1,16 +1,17 @@
 //! Session files that were made to hurt.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
 use super::{HostileFormat, HostileShape, lines};
 
-const fn file(name: &'static str, agent: Agent, make: fn(usize) -> Vec<u8>) -> HostileShape {
+const fn file(name: &'static str, agent: SessionAgent, make: fn(usize) -> Vec<u8>) -> HostileShape {
     HostileShape { name, format: HostileFormat::Session(agent), make }
 }
 
 pub(super) fn shapes() -> Vec<HostileShape> {
-    let (claude, neovate) = (Agent::ClaudeCode, Agent::Neovate);
-    let (codex, gemini, cline) = (Agent::Codex, Agent::GeminiCli, Agent::Cline);
+    let (claude, neovate) = (SessionAgent::ClaudeCode, SessionAgent::Neovate);
+    let (codex, gemini, cline) =
+        (SessionAgent::Codex, SessionAgent::GeminiCli, SessionAgent::Cline);
     vec![
         file("records of one message id, answers beside them", claude, one_message_id),
         file("records of one message id, answers behind them", claude, answers_behind),

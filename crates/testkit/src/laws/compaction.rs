@@ -25,7 +25,7 @@ pub fn campaign(options: &Options) -> Tally {
         let mut case = Case::draw(seed, options);
         // Session files are made shorter elsewhere.
         if case.agent.take().is_some() {
-            case.profile = Profile::of(case.wire);
+            case.profile = Profile::for_format(case.wire);
         }
         run(&case, &mut tally);
     }

@@ -12,7 +12,7 @@ mod judge;
 mod faithful;
 mod tokens;
 
-use foxwedge_core::{Profile, Wire};
+use foxwedge_core::{Format, Profile};
 
 pub use draw::{document, options};
 pub use judge::judge;
@@ -20,15 +20,15 @@ pub use judge::judge;
 use super::{Breach, Case, Options, Tally, shrink};
 
 /// The format that is written for a profile.
-pub fn target(profile: Profile) -> Wire {
+pub fn target(profile: Profile) -> Format {
     match profile {
         Profile::OpenaiChat | Profile::Mistral | Profile::Deepseek | Profile::Strict => {
-            Wire::OpenaiChat
+            Format::OpenaiChat
         }
-        Profile::OpenaiResponses => Wire::OpenaiResponses,
-        Profile::Anthropic => Wire::Anthropic,
-        Profile::Gemini => Wire::Gemini,
-        Profile::Bedrock => Wire::Bedrock,
+        Profile::OpenaiResponses => Format::OpenaiResponses,
+        Profile::Anthropic => Format::Anthropic,
+        Profile::Gemini => Format::Gemini,
+        Profile::Bedrock => Format::Bedrock,
     }
 }
 

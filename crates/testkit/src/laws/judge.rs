@@ -1,9 +1,10 @@
 //! Judges one case.
 
 use foxwedge_core::{
-    Applicability, Edit, Orphans, Profile, Strategy, Tail, Unanswered, Wire, check,
+    Edit, FixApplicability, Format, OrphanPolicy, Profile, Strategy, TailPolicy, UnansweredPolicy,
+    check,
 };
-use foxwedge_dialect::{Reading, read, text, want};
+use foxwedge_dialect::{OutlinedDocument, outline_options, read, text};
 use serde_json::Value;
 
 use super::{
@@ -26,7 +27,7 @@ pub(super) fn breach(law: &'static str, what: impl Into<String>) -> Verdict {
 pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     let question = case.question();
     let Ok(source) = text(document.as_bytes()) else { return Ok(()) };
-    let reading = match read(source, case.wire, want(case.profile)) {
+    let reading = match read(source, case.wire, outline_options(case.profile)) {
         Ok(reading) => reading,
         Err(_) => {
             tally.unreadable += 1;
@@ -46,7 +47,7 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
             return breach("total", format!("the scanner takes what serde_json refuses: {error}"));
         }
     };
-    let pending = case.policy.tail == Tail::Pending;
+    let pending = case.policy.tail == TailPolicy::Pending;
     let judged = violations(case.wire.name(), case.profile.name(), pending, &value);
     if report.is_clean() != (judged.is_empty() && !lone) {
         let found: Vec<_> =
@@ -67,10 +68,12 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     }
     sound(case, &fixed, &repair.edits)?;
     deterministic(case, document, &fixed)?;
-    if !reading.draft.messages.is_empty() && repair.slots.is_empty() && !repair.is_untouched() {
+    if !reading.draft.messages.is_empty() && repair.messages.is_empty() && !repair.is_untouched() {
         return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
     }
-    if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
+    if case.policy.unanswered == UnansweredPolicy::Answer
+        && case.policy.orphans == OrphanPolicy::Quote
+    {
         conserving(case, &value, &fixed)?;
         ordered(case, &value, &fixed)?;
     }
@@ -86,18 +89,18 @@ fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {
         Ok(value) => value,
         Err(error) => return breach("sound", format!("not JSON any more: {error}\n{fixed}")),
     };
-    let pending = case.policy.tail == Tail::Pending;
+    let pending = case.policy.tail == TailPolicy::Pending;
     let mut left = violations(case.wire.name(), case.profile.name(), pending, &value);
     left.retain(|violation| violation.code != 314);
     if !left.is_empty() {
         return breach("sound", format!("oracle {left:?}\nedits {edits:?}\nafter {fixed}"));
     }
-    let again = match read(fixed, case.wire, want(case.profile)) {
+    let again = match read(fixed, case.wire, outline_options(case.profile)) {
         Ok(reading) => reading,
         Err(error) => return breach("sound", format!("unreadable after repair: {error}\n{fixed}")),
     };
     let report = check(&again.draft, &question);
-    let open = report.findings.iter().filter(|f| f.fix.applicability != Applicability::None);
+    let open = report.findings.iter().filter(|f| f.fix.applicability != FixApplicability::None);
     let open: Vec<_> = open.map(|f| format!("FW{} {}", f.rule.code, f.message)).collect();
     if !open.is_empty() {
         return breach("sound", format!("engine {open:?}\nafter {fixed}"));
@@ -110,7 +113,9 @@ fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {
 }
 
 fn deterministic(case: &Case, document: &str, fixed: &str) -> Verdict {
-    let Ok(reading) = read(document, case.wire, want(case.profile)) else { return Ok(()) };
+    let Ok(reading) = read(document, case.wire, outline_options(case.profile)) else {
+        return Ok(());
+    };
     let (again, _) = reading.fix(&case.question());
     if again.to_string() == fixed { Ok(()) } else { breach("deterministic", again.to_string()) }
 }
@@ -135,7 +140,7 @@ fn conserving(case: &Case, before: &Value, fixed: &str) -> Verdict {
 /// Signed thinking that is kept stands on exactly the history it stood on.
 pub(super) fn honest(case: &Case, before: &Value, fixed: &str) -> Verdict {
     let binds = matches!(case.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
-    if case.wire != Wire::Anthropic || !binds || names_older_model(before) {
+    if case.wire != Format::Anthropic || !binds || names_older_model(before) {
         return Ok(());
     }
     let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
@@ -182,7 +187,7 @@ pub(super) fn messages(document: &Value) -> &[Value] {
 
 /// Repairing a history that grew begins with what repairing its beginning gave, up to the turn
 /// that was still open then.
-fn prefix_stable(case: &Case, reading: &Reading<'_>, document: &Value) -> Verdict {
+fn prefix_stable(case: &Case, reading: &OutlinedDocument<'_>, document: &Value) -> Verdict {
     let list = messages(document);
     if document.is_object() || list.len() < 4 || !stable_input(case, reading, list) {
         return Ok(());
@@ -193,7 +198,7 @@ fn prefix_stable(case: &Case, reading: &Reading<'_>, document: &Value) -> Verdic
     let fills = |edit: &Edit| matches!(edit.code, 301 | 308) && edit.strategy == Strategy::Recode;
     let fix = |list: &[Value]| -> Option<Vec<Value>> {
         let text = Value::Array(list.to_vec()).to_string();
-        let reading = read(&text, case.wire, want(case.profile)).ok()?;
+        let reading = read(&text, case.wire, outline_options(case.profile)).ok()?;
         let (patched, repair) = reading.fix(&question);
         if repair.edits.iter().any(fills) {
             return None;
@@ -226,14 +231,14 @@ fn prefix_stable(case: &Case, reading: &Reading<'_>, document: &Value) -> Verdic
 
 /// Late answers, answers before their call, and fields that switch a rule on for the whole
 /// history are named exceptions: what follows may then change what came before.
-fn stable_input(case: &Case, reading: &Reading<'_>, list: &[Value]) -> bool {
-    use foxwedge_core::{Fate, Kind, Output};
-    let pairing = foxwedge_core::pair(&reading.draft);
+fn stable_input(case: &Case, reading: &OutlinedDocument<'_>, list: &[Value]) -> bool {
+    use foxwedge_core::{AnswerShape, PartKind, ResultMatch};
+    let pairing = foxwedge_core::pair_calls(&reading.draft);
     let cut = list.len() / 2;
     let crosses = |at: usize, call: usize| (pairing.calls[call].message() < cut) != (at < cut);
-    let late = pairing.answers.iter().any(|answer| match answer.fate() {
-        Fate::Duplicate(call) => crosses(answer.message(), call),
-        Fate::Orphan => false,
+    let late = pairing.answers.iter().any(|answer| match answer.result_match() {
+        ResultMatch::Duplicate(call) => crosses(answer.message(), call),
+        ResultMatch::Orphan => false,
         other => other.call().is_some_and(|call| crosses(answer.message(), call)),
     });
     // A real answer takes the place of one that says nothing, wherever that stands.
@@ -241,16 +246,16 @@ fn stable_input(case: &Case, reading: &Reading<'_>, list: &[Value]) -> bool {
         let answers = pairing.answers.iter().filter(move |answer| (answer.message() < cut) == side);
         answers.map(|answer| &reading.draft.parts[answer.part()].kind)
     };
-    let silent = |kind: &&Kind<'_>| match kind {
-        Kind::Answer(answer) => answer.output != Output::Full,
+    let silent = |kind: &&PartKind<'_>| match kind {
+        PartKind::Answer(answer) => answer.output != AnswerShape::Full,
         _ => false,
     };
-    let mut silent = answers(true).filter(silent).filter_map(Kind::id);
+    let mut silent = answers(true).filter(silent).filter_map(PartKind::id);
     let late = late || silent.any(|id| answers(false).any(|kind| kind.id() == Some(id)));
     let switches = matches!(case.profile, Profile::Deepseek | Profile::Gemini);
     !late
         && !switches
         && !reading.draft.body.stateful
-        && case.policy.unanswered == Unanswered::Answer
-        && case.policy.tail == Tail::Dead
+        && case.policy.unanswered == UnansweredPolicy::Answer
+        && case.policy.tail == TailPolicy::Dead
 }

@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foxwedge_core::{
-    Draft, Edit, Fate, Group, Kind, Layout, Pairing, Piece, Repair, Slot, Source, Span, Strategy,
-    pair,
+    CallPairing, Draft, Edit, MessageLayout, PartKind, PartSource, Repair, RepairedMessage,
+    RepairedPart, ResultMatch, Span, Strategy, Turn, pair_calls,
 };
-use foxwedge_dialect::{Reading, read, want};
+use foxwedge_dialect::{OutlinedDocument, outline_options, read};
 use serde_json::{Map, Value};
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
 /// edit for another rule led to it.
 pub(super) fn minimal(
     case: &Case,
-    reading: &Reading<'_>,
+    reading: &OutlinedDocument<'_>,
     repair: &Repair<'_>,
     fixed: &str,
 ) -> Verdict {
@@ -52,7 +52,7 @@ pub(super) fn minimal(
 struct Account<'r, 'a> {
     draft: &'r Draft<'a>,
     repair: &'r Repair<'a>,
-    pairing: Pairing,
+    pairing: CallPairing,
     /// Messages that an edit is about.
     messages: BTreeSet<usize>,
     /// Messages whose parts may stand in others, or have others in them.
@@ -72,7 +72,7 @@ impl<'r, 'a> Account<'r, 'a> {
         Account {
             draft,
             repair,
-            pairing: pair(draft),
+            pairing: pair_calls(draft),
             messages: edits.clone().map(|edit| edit.message).collect(),
             joined: edits.clone().filter(joins).map(|edit| edit.message).collect(),
             ids: edits.flat_map(|edit| &edit.ids).map(String::as_str).collect(),
@@ -89,8 +89,8 @@ impl<'r, 'a> Account<'r, 'a> {
     fn names(&self, part: usize) -> bool {
         let id = self.draft.parts[part].kind.id();
         let answer = self.pairing.answers.iter().find(|answer| answer.part() == part);
-        let call = answer.and_then(|answer| match answer.fate() {
-            Fate::Duplicate(call) => Some(call),
+        let call = answer.and_then(|answer| match answer.result_match() {
+            ResultMatch::Duplicate(call) => Some(call),
             fate => fate.call(),
         });
         let turn = call.map(|call| self.pairing.calls[call].message());
@@ -105,18 +105,18 @@ impl<'r, 'a> Account<'r, 'a> {
     /// last that stands before it.
     fn host(&self, message: usize) -> Option<usize> {
         let range = self.draft.messages[message].range();
-        let came = |piece: &Piece<'_>| {
+        let came = |piece: &RepairedPart<'_>| {
             let key = (piece.part.span.start, piece.part.span.end);
             self.parts.get(&key).is_some_and(|part| range.contains(part))
         };
-        let holder = self.repair.slots.iter().find(|slot| slot.pieces.iter().any(came));
-        let stands = |at: usize| self.repair.slots.iter().any(|slot| slot.origin == Some(at));
+        let holder = self.repair.messages.iter().find(|slot| slot.parts.iter().any(came));
+        let stands = |at: usize| self.repair.messages.iter().any(|slot| slot.origin == Some(at));
         let before = || (0..=message).rev().find(|at| stands(*at));
         let host = holder.and_then(|slot| slot.origin).or_else(before)?;
         (host < message && self.joined.contains(&host)).then_some(host)
     }
 
-    fn names_piece(&self, piece: &Piece<'_>) -> bool {
+    fn names_piece(&self, piece: &RepairedPart<'_>) -> bool {
         piece.part.kind.id().is_some_and(|id| self.ids.contains(id))
     }
 
@@ -125,7 +125,7 @@ impl<'r, 'a> Account<'r, 'a> {
         let mut whole = vec![false; self.draft.messages.len()];
         let mut kept = vec![false; self.draft.parts.len()];
         let (mut placeholders, mut added) = (0, 0);
-        for slot in self.repair.slots.iter() {
+        for slot in self.repair.messages.iter() {
             added += usize::from(slot.origin.is_none());
             if !slot.touched {
                 if let Some(origin) = slot.origin {
@@ -133,12 +133,12 @@ impl<'r, 'a> Account<'r, 'a> {
                 }
                 continue;
             }
-            let slot = &*slot.with_pieces(self.draft);
-            for piece in &slot.pieces {
+            let slot = &*slot.with_parts(self.draft);
+            for piece in &slot.parts {
                 let key = (piece.part.span.start, piece.part.span.end);
                 let part = self.parts.get(&key).copied();
                 match (&piece.source, part) {
-                    (Source::Kept, Some(part)) => {
+                    (PartSource::Input, Some(part)) => {
                         kept[part] = true;
                         let home = self.message_of(part);
                         // Neighbours may also be joined to a message that is new.
@@ -151,11 +151,11 @@ impl<'r, 'a> Account<'r, 'a> {
                             return Some(format!("part {part} of [{home}] is moved or changed"));
                         }
                     }
-                    (Source::Words(_), _) if matches!(piece.part.kind, Kind::Answer(_)) => {
+                    (PartSource::Text(_), _) if matches!(piece.part.kind, PartKind::Answer(_)) => {
                         placeholders += 1;
                     }
-                    (Source::Quote { .. } | Source::Media { .. }, Some(part)) => {
-                        kept[part] |= matches!(piece.source, Source::Quote { .. });
+                    (PartSource::Quote { .. } | PartSource::Media { .. }, Some(part)) => {
+                        kept[part] |= matches!(piece.source, PartSource::Quote { .. });
                         if !self.names(part) {
                             return Some(format!("part {part} is quoted"));
                         }
@@ -190,24 +190,26 @@ impl<'r, 'a> Account<'r, 'a> {
     }
 
     /// A message is written anew although no edit is about it and nothing came into it.
-    fn touched_for_nothing(&self, slot: &Slot<'_>) -> Option<String> {
+    fn touched_for_nothing(&self, slot: &RepairedMessage<'_>) -> Option<String> {
         let origin = slot.origin.filter(|origin| !self.messages.contains(origin))?;
         let message = &self.draft.messages[origin];
-        if slot.recast || slot.without_id && !self.messages.contains(&origin.saturating_sub(1)) {
+        if slot.role_changed
+            || slot.without_id && !self.messages.contains(&origin.saturating_sub(1))
+        {
             return Some(format!("[{origin}] has another role or no id"));
         }
         let mut own = Vec::new();
         let mut others = 0;
-        for piece in &slot.pieces {
+        for piece in &slot.parts {
             let key = (piece.part.span.start, piece.part.span.end);
             let part = self.parts.get(&key).copied().filter(|part| message.range().contains(part));
-            match part.filter(|_| piece.source == Source::Kept) {
+            match part.filter(|_| piece.source == PartSource::Input) {
                 Some(part) => own.push(part),
                 None => others += 1,
             }
         }
         let ids = own.iter().any(|&part| self.names(part))
-            || slot.pieces.iter().any(|piece| self.names_piece(piece));
+            || slot.parts.iter().any(|piece| self.names_piece(piece));
         if others == 0 && own.len() == message.range().len() && !ids && !slot.without_id {
             return Some(format!("[{origin}] is written anew for nothing"));
         }
@@ -219,15 +221,15 @@ impl<'r, 'a> Account<'r, 'a> {
     fn out_of_order(&self) -> Option<String> {
         // A turn of chat messages that receives a result is written as several, each calling message
         // followed by its own results.
-        let chat = self.draft.layout() == Layout::Chat;
-        let receives = |group: &&Group| {
+        let chat = self.draft.layout() == MessageLayout::Chat;
+        let receives = |group: &&Turn| {
             let calls = &self.pairing.calls[group.calls().clone()];
             group.messages().len() > 1 && calls.iter().any(|call| self.names(call.part()))
         };
-        let turns: Vec<&Group> = self.pairing.groups.iter().filter(receives).collect();
+        let turns: Vec<&Turn> = self.pairing.turns.iter().filter(receives).collect();
         let parted = |origin: usize| {
             let holds =
-                |turn: &&Group| turn.messages().contains(&origin) || turn.home().contains(&origin);
+                |turn: &&Turn| turn.messages().contains(&origin) || turn.home().contains(&origin);
             chat && turns.iter().any(holds)
         };
         let moves = |origin: usize| {
@@ -235,8 +237,9 @@ impl<'r, 'a> Account<'r, 'a> {
                 || self.messages.contains(&origin)
                 || self.draft.messages[origin].range().any(|part| self.names(part))
         };
-        let named = |slot: &Slot<'_>| slot.pieces.iter().any(|piece| self.names_piece(piece));
-        let slots = self.repair.slots.iter().filter(|slot| !named(slot));
+        let named =
+            |slot: &RepairedMessage<'_>| slot.parts.iter().any(|piece| self.names_piece(piece));
+        let slots = self.repair.messages.iter().filter(|slot| !named(slot));
         let origins = slots.filter_map(|slot| slot.origin);
         let still: Vec<usize> = origins.filter(|origin| !moves(*origin)).collect();
         (!still.is_sorted()).then(|| format!("messages change their order: {still:?}"))
@@ -245,15 +248,15 @@ impl<'r, 'a> Account<'r, 'a> {
 
 /// A message or a part that the repair kept, and that is written in other bytes.
 fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> Option<String> {
-    let after = read(fixed, case.wire, want(case.profile)).ok()?;
+    let after = read(fixed, case.wire, outline_options(case.profile)).ok()?;
     let after = &after.draft;
-    if after.messages.len() != repair.slots.len() {
-        return Some(format!("{} slots, {} written", repair.slots.len(), after.messages.len()));
+    if after.messages.len() != repair.messages.len() {
+        return Some(format!("{} slots, {} written", repair.messages.len(), after.messages.len()));
     }
     let halves = |span: Span| {
         draft.body.surrogates.iter().any(|it| it.start < span.end && it.end > span.start)
     };
-    for (slot, message) in repair.slots.iter().zip(&after.messages) {
+    for (slot, message) in repair.messages.iter().zip(&after.messages) {
         let written = message.span.of(fixed);
         let Some(origin) = slot.origin.filter(|at| !halves(draft.messages[*at].span)) else {
             continue;
@@ -265,11 +268,11 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
             }
             continue;
         }
-        for piece in slot.pieces.iter().filter(|piece| piece.source == Source::Kept) {
+        for piece in slot.parts.iter().filter(|piece| piece.source == PartSource::Input) {
             let text = piece.part.span.of(draft.source);
             // An edit of a message that is all one part changes the part.
             let whole = piece.part.span == draft.messages[origin].span;
-            let other = slot.without_id || slot.recast || halves(piece.part.span);
+            let other = slot.without_id || slot.role_changed || halves(piece.part.span);
             let changed = !piece.patch.is_empty() || whole || other;
             // Strings are joined to one.
             if !changed && !written.contains(text.trim_matches('"')) {

@@ -5,8 +5,10 @@
 //! be read, has nothing left that could be fixed, and is not changed by another repair. The repair
 //! changes the least, keeps real results, and leaves somebody who asks.
 
-use foxwedge_core::{Applicability, Kind, Part, Policy, Profile, Question, RuleSet, check};
-use foxwedge_dialect::{detect, read, text, want};
+use foxwedge_core::{
+    CheckOptions, FixApplicability, Part, PartKind, Policy, Profile, RuleSet, check,
+};
+use foxwedge_dialect::{detect, outline_options, read, text};
 use serde_json::Value;
 
 use super::{
@@ -56,18 +58,20 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
     };
     let Ok(source) = text(bytes) else { return unreadable(tally) };
     let Some(found) = detect(source) else { return unreadable(tally) };
-    let profile = profile.unwrap_or(Profile::of(found.wire));
-    let policy = Policy { bold, ..Policy::default() };
-    let question = Question { profile, rules: RuleSet::of(profile), policy };
-    let Ok(reading) = read(source, found.wire, want(profile)) else { return unreadable(tally) };
+    let profile = profile.unwrap_or(Profile::for_format(found.wire));
+    let policy = Policy { allow_unsafe: bold, ..Policy::default() };
+    let question = CheckOptions { profile, rules: RuleSet::of(profile), policy };
+    let Ok(reading) = read(source, found.wire, outline_options(profile)) else {
+        return unreadable(tally);
+    };
     let report = check(&reading.draft, &question);
     for finding in &report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
-    let fixable = |applicability: Applicability| match applicability {
-        Applicability::Safe => true,
-        Applicability::Unsafe => bold,
-        Applicability::None => false,
+    let fixable = |applicability: FixApplicability| match applicability {
+        FixApplicability::Safe => true,
+        FixApplicability::Unsafe => bold,
+        FixApplicability::None => false,
     };
     let (patched, repair) = reading.fix(&question);
     let fixed = patched.to_string();
@@ -86,19 +90,21 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
         }
         return breach("fixable", format!("looks like no conversation\nafter {fixed}"));
     };
-    let second = match read(&fixed, found.wire, want(profile)) {
+    let second = match read(&fixed, found.wire, outline_options(profile)) {
         Ok(second) => second,
         Err(error) => return breach("fixable", format!("unreadable: {error}\nafter {fixed}")),
     };
     // What holds no call and no answer may be of several formats.
-    let pairs = |part: &Part<'_>| matches!(part.kind, Kind::Call(_) | Kind::Answer(_));
+    let pairs = |part: &Part<'_>| matches!(part.kind, PartKind::Call(_) | PartKind::Answer(_));
     let tells = second.draft.parts.iter().any(pairs);
     let other = again.wire.name();
     if tells && again.wire != found.wire {
         return breach("fixable", format!("looks like {other}\nafter {fixed}"));
     }
     // What could be read as that one before still can.
-    let readable = |text: &str| read(text, again.wire, want(Profile::of(again.wire))).is_ok();
+    let readable = |text: &str| {
+        read(text, again.wire, outline_options(Profile::for_format(again.wire))).is_ok()
+    };
     if readable(source) && !readable(&fixed) {
         return breach("fixable", format!("unreadable as {other}\nafter {fixed}"));
     }

@@ -1,7 +1,9 @@
 //! Nothing that a repair changed could have stayed as it was.
 
-use foxwedge_core::{Edit, Repair, Slot, Source, Span, Strategy, Tail, Unanswered, check};
-use foxwedge_dialect::{Reading, read, want};
+use foxwedge_core::{
+    Edit, PartSource, Repair, RepairedMessage, Span, Strategy, TailPolicy, UnansweredPolicy, check,
+};
+use foxwedge_dialect::{OutlinedDocument, outline_options, read};
 use serde_json::Value;
 
 use super::{
@@ -15,7 +17,7 @@ use crate::has_user;
 /// taken care of.
 pub(super) fn needed(
     case: &Case,
-    reading: &Reading<'_>,
+    reading: &OutlinedDocument<'_>,
     repair: &Repair<'_>,
     before: &Value,
     fixed: &str,
@@ -26,7 +28,7 @@ pub(super) fn needed(
         edit.strategy == Strategy::DropThinking || matches!(edit.code, 206 | 313 | 601)
     };
     // Which calls still run depends on what follows, and what lies on the server answers anything.
-    if case.policy.tail == Tail::Pending || reading.draft.body.stateful {
+    if case.policy.tail == TailPolicy::Pending || reading.draft.body.stateful {
         return Ok(());
     }
     if repair.edits.iter().any(excused) || !reading.draft.body.surrogates.is_empty() {
@@ -34,12 +36,12 @@ pub(super) fn needed(
     }
     let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
     let (old, new) = (messages(before), messages(&after));
-    if old.len() != reading.draft.messages.len() || new.len() != repair.slots.len() {
+    if old.len() != reading.draft.messages.len() || new.len() != repair.messages.len() {
         return Ok(());
     }
     let mut behind = None;
     let mut kept = vec![false; old.len()];
-    for (at, slot) in repair.slots.iter().enumerate() {
+    for (at, slot) in repair.messages.iter().enumerate() {
         let mut other = new.to_vec();
         match slot.origin {
             Some(origin) => {
@@ -59,7 +61,7 @@ pub(super) fn needed(
                     continue;
                 }
                 // What went elsewhere would stand twice.
-                let others = repair.slots.iter().filter(|slot| slot.origin != Some(origin));
+                let others = repair.messages.iter().filter(|slot| slot.origin != Some(origin));
                 if others.into_iter().any(|slot| holds(reading, slot, origin)) {
                     continue;
                 }
@@ -67,7 +69,7 @@ pub(super) fn needed(
             }
             None => {
                 // What came from elsewhere is not to be lost.
-                if slot.pieces.iter().any(|piece| !matches!(piece.source, Source::Words(_))) {
+                if slot.parts.iter().any(|piece| !matches!(piece.source, PartSource::Text(_))) {
                     continue;
                 }
                 other.remove(at);
@@ -86,12 +88,12 @@ pub(super) fn needed(
         return Ok(());
     }
     // Whoever wants whole turns removed loses all of a turn.
-    if case.policy.unanswered == Unanswered::DropTurn {
+    if case.policy.unanswered == UnansweredPolicy::DropTurn {
         return Ok(());
     }
     for gone in (0..old.len()).filter(|at| !kept[*at]) {
         // Behind the message that stood before it.
-        let origins = repair.slots.iter().enumerate();
+        let origins = repair.messages.iter().enumerate();
         let before = origins.filter(|(_, slot)| slot.origin.is_some_and(|at| at < gone));
         let place = before.max_by_key(|(_, slot)| slot.origin).map_or(0, |(at, _)| at + 1);
         let mut other = new.to_vec();
@@ -113,23 +115,25 @@ fn joins(edit: &Edit, message: usize) -> bool {
 }
 
 /// Whether a message holds nothing that came from another one.
-fn is_own(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
+fn is_own(reading: &OutlinedDocument<'_>, slot: &RepairedMessage<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
     // A new id stands on both halves of a pair.
-    let renamed = slot.pieces.iter().any(|piece| piece.patch.id);
+    let renamed = slot.parts.iter().any(|piece| piece.patch.id);
     !renamed
-        && slot.pieces.iter().all(|piece| match piece.source {
-            Source::Kept => span.start <= piece.part.span.start && piece.part.span.end <= span.end,
-            Source::Words(_) => true,
-            Source::Quote { .. } | Source::Media { .. } => false,
+        && slot.parts.iter().all(|piece| match piece.source {
+            PartSource::Input => {
+                span.start <= piece.part.span.start && piece.part.span.end <= span.end
+            }
+            PartSource::Text(_) => true,
+            PartSource::Quote { .. } | PartSource::Media { .. } => false,
         })
 }
 
 /// Whether a message holds something that came from that other one.
-fn holds(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
+fn holds(reading: &OutlinedDocument<'_>, slot: &RepairedMessage<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
     let came = |part: Span| span.start <= part.start && part.end <= span.end;
-    slot.touched && slot.pieces.iter().any(|piece| came(piece.part.span))
+    slot.touched && slot.parts.iter().any(|piece| came(piece.part.span))
 }
 
 /// Whether nothing is found in a document with this list that is not found in the repaired one.
@@ -154,6 +158,6 @@ fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>)
         return false;
     }
     let text = document.to_string();
-    let Ok(reading) = read(&text, case.wire, want(case.profile)) else { return false };
+    let Ok(reading) = read(&text, case.wire, outline_options(case.profile)) else { return false };
     check(&reading.draft, &case.question()).total() <= repair.after.total()
 }

@@ -13,7 +13,7 @@ pub mod mutated;
 mod shrink;
 
 use foxwedge_core::Policy;
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
 pub use cuts::every_cut;
 pub use judge::{Seen, Verdict, judge, see};
@@ -22,20 +22,20 @@ use super::{Breach, Case, Tally};
 use crate::{Random, SessionFile, session_file};
 
 /// The agents whose files are generated.
-pub const AGENTS: [Agent; 5] = Agent::ALL;
+pub const AGENTS: [SessionAgent; 5] = SessionAgent::ALL;
 
 /// A case of session files: the agent decides the format and whose rules hold.
-pub fn case(seed: u64, agent: Agent, policy: Policy, size: usize) -> Case {
+pub fn case(seed: u64, agent: SessionAgent, policy: Policy, size: usize) -> Case {
     Case { seed, agent: Some(agent), wire: agent.wire(), profile: agent.profile(), policy, size }
 }
 
 /// The file of a case.
-pub fn file(case: &Case, agent: Agent) -> SessionFile {
+pub fn file(case: &Case, agent: SessionAgent) -> SessionFile {
     session_file(&mut Random::new(case.seed), agent.name(), case.size)
 }
 
 /// Runs one case; a broken law is shrunk before it is reported.
-pub(super) fn run(case: &Case, agent: Agent, tally: &mut Tally) {
+pub(super) fn run(case: &Case, agent: SessionAgent, tally: &mut Tally) {
     let file = file(case, agent);
     let verdict = judge::generated(case, agent, &file, tally);
     let verdict = verdict.and_then(|()| judge(case, agent, &file.bytes, tally));

@@ -1,6 +1,6 @@
 //! Makes a document that breaks a law smaller: message by message, block by block.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::Value;
 
 fn list_of(document: &mut Value) -> Option<&mut Vec<Value>> {
@@ -17,7 +17,7 @@ fn list_of(document: &mut Value) -> Option<&mut Vec<Value>> {
 }
 
 /// The smallest document we find that still breaks a law.
-pub(super) fn smallest(wire: Wire, document: String, broken: &dyn Fn(&str) -> bool) -> String {
+pub(super) fn smallest(wire: Format, document: String, broken: &dyn Fn(&str) -> bool) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(&document) else { return document };
     let breaks = |document: &Value| broken(&document.to_string());
     if !breaks(&value) {
@@ -56,9 +56,9 @@ fn keys(value: &Value) -> Vec<String> {
     value.as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default()
 }
 
-fn smaller_blocks(wire: Wire, value: &mut Value, breaks: &dyn Fn(&Value) -> bool) -> bool {
+fn smaller_blocks(wire: Format, value: &mut Value, breaks: &dyn Fn(&Value) -> bool) -> bool {
     let key = match wire {
-        Wire::Gemini => "parts",
+        Format::Gemini => "parts",
         _ => "content",
     };
     let length = list_of(value).map_or(0, |list| list.len());

@@ -15,7 +15,7 @@ mod shrink;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use foxwedge_core::{Policy, Profile, Wire};
+use foxwedge_core::{Format, Policy, Profile};
 
 pub use convert::{Streamed, converted, streamed};
 pub use exchange::Exchange;
@@ -94,7 +94,7 @@ fn seen(exchange: &Exchange, effort: Effort) -> Result<(), Broken> {
     }
 }
 
-fn case(seed: u64, wire: Wire) -> Case {
-    let profile = Profile::of(wire);
+fn case(seed: u64, wire: Format) -> Case {
+    let profile = Profile::for_format(wire);
     Case { seed, agent: None, wire, profile, policy: Policy::default(), size: 0 }
 }

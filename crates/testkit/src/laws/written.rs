@@ -1,6 +1,6 @@
 //! What a repair writes holds the order that providers ask for, and its results stay results.
 
-use foxwedge_core::{Tail, Wire};
+use foxwedge_core::{Format, TailPolicy};
 use serde_json::Value;
 
 use super::{
@@ -12,15 +12,15 @@ use crate::{calls_before_assistant, inventory, loose_calls, owed};
 /// What is written holds the order that providers ask for in their error texts.
 pub(super) fn ordered(case: &Case, before: &Value, fixed: &str) -> Verdict {
     let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
-    if case.policy.tail == Tail::Pending {
+    if case.policy.tail == TailPolicy::Pending {
         return Ok(());
     }
     let wire = case.wire.name();
     let had = calls_before_assistant(wire, before);
-    if case.wire == Wire::OpenaiChat && loose_calls(&after) > had {
+    if case.wire == Format::OpenaiChat && loose_calls(&after) > had {
         return breach("ordered", format!("a call without its answer behind it\nafter {fixed}"));
     }
-    if case.wire != Wire::OpenaiResponses && calls_before_assistant(wire, &after) > had {
+    if case.wire != Format::OpenaiResponses && calls_before_assistant(wire, &after) > had {
         return breach("ordered", format!("a call directly before the assistant\nafter {fixed}"));
     }
     Ok(())

@@ -22,7 +22,7 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use crate::random::Random;
@@ -166,47 +166,47 @@ pub const SIGNED: &str = "something follows a signature";
 pub const SUM: &str = "the sum is wrong";
 
 /// The body of a response.
-pub fn body(wire: Wire, answer: &Answer) -> Value {
+pub fn body(wire: Format, answer: &Answer) -> Value {
     match wire {
-        Wire::OpenaiChat => chat::body(answer),
-        Wire::OpenaiResponses => responses::body(answer),
-        Wire::Anthropic => anthropic::body(answer),
-        Wire::Gemini => gemini::body(answer),
-        Wire::Bedrock => bedrock::body(answer),
+        Format::OpenaiChat => chat::body(answer),
+        Format::OpenaiResponses => responses::body(answer),
+        Format::Anthropic => anthropic::body(answer),
+        Format::Gemini => gemini::body(answer),
+        Format::Bedrock => bedrock::body(answer),
     }
 }
 
 /// Reads the body of a response, or says what is wrong with it.
-pub fn read_body(wire: Wire, body: &Value) -> Result<Answer, String> {
+pub fn read_body(wire: Format, body: &Value) -> Result<Answer, String> {
     match wire {
-        Wire::OpenaiChat => chat::read(body),
-        Wire::OpenaiResponses => responses::read(body),
-        Wire::Anthropic => anthropic::read(body),
-        Wire::Gemini => gemini::read(body),
-        Wire::Bedrock => bedrock::read(body),
+        Format::OpenaiChat => chat::read(body),
+        Format::OpenaiResponses => responses::read(body),
+        Format::Anthropic => anthropic::read(body),
+        Format::Gemini => gemini::read(body),
+        Format::Bedrock => bedrock::read(body),
     }
 }
 
 /// The stream that says the same, cut into pieces at random and with the habits of some server.
-pub fn stream(random: &mut Random, wire: Wire, answer: &Answer) -> Vec<Frame> {
+pub fn stream(random: &mut Random, wire: Format, answer: &Answer) -> Vec<Frame> {
     match wire {
-        Wire::OpenaiChat => chat::stream(random, answer),
-        Wire::OpenaiResponses => responses::stream(random, answer),
-        Wire::Anthropic => anthropic::stream(random, answer),
-        Wire::Gemini => gemini::stream(random, answer),
-        Wire::Bedrock => bedrock::stream(random, answer),
+        Format::OpenaiChat => chat::stream(random, answer),
+        Format::OpenaiResponses => responses::stream(random, answer),
+        Format::Anthropic => anthropic::stream(random, answer),
+        Format::Gemini => gemini::stream(random, answer),
+        Format::Bedrock => bedrock::stream(random, answer),
     }
 }
 
 /// Reads a stream, or the beginning of one.
-pub fn hear(wire: Wire, bytes: &[u8]) -> Heard {
+pub fn hear(wire: Format, bytes: &[u8]) -> Heard {
     let frames = cut(wire, bytes);
     match wire {
-        Wire::OpenaiChat => chat::hear(&frames),
-        Wire::OpenaiResponses => responses::hear(&frames),
-        Wire::Anthropic => anthropic::hear(&frames),
-        Wire::Gemini => gemini::hear(&frames),
-        Wire::Bedrock => bedrock::hear(&frames),
+        Format::OpenaiChat => chat::hear(&frames),
+        Format::OpenaiResponses => responses::hear(&frames),
+        Format::Anthropic => anthropic::hear(&frames),
+        Format::Gemini => gemini::hear(&frames),
+        Format::Bedrock => bedrock::hear(&frames),
     }
 }
 

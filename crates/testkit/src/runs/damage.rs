@@ -1,6 +1,8 @@
 //! What happens to events on their way.
 
-use foxwedge_run::{Answer, Body, CallRef, Event, Id, Json, Verdict};
+use foxwedge_run::{
+    ApprovalVerdict, CallRef, EventPayload, RawJson, RunEvent, SharedId, UserAnswer,
+};
 
 use crate::Random;
 
@@ -45,7 +47,7 @@ impl Damage {
 }
 
 /// The events as they may arrive.
-pub fn damaged(random: &mut Random, events: &[Event], damage: Damage) -> Vec<Event> {
+pub fn damaged(random: &mut Random, events: &[RunEvent], damage: Damage) -> Vec<RunEvent> {
     let mut told = events.to_vec();
     match damage {
         Damage::None => {}
@@ -72,7 +74,7 @@ pub fn damaged(random: &mut Random, events: &[Event], damage: Damage) -> Vec<Eve
             }
         }
         Damage::NoStart => {
-            let is_start = |event: &Event| matches!(event.body, Body::Started(_));
+            let is_start = |event: &RunEvent| matches!(event.body, EventPayload::Started(_));
             let starts = told.iter().enumerate().filter(|(_, event)| is_start(event));
             let starts: Vec<usize> = starts.map(|(at, _)| at).collect();
             let from = *random.pick(&starts);
@@ -93,24 +95,36 @@ pub fn damaged(random: &mut Random, events: &[Event], damage: Damage) -> Vec<Eve
 }
 
 /// An answer that somebody may give around an event: to its call, or to nothing that exists.
-pub(super) fn answer(random: &mut Random, event: &Event) -> Answer {
+pub(super) fn answer(random: &mut Random, event: &RunEvent) -> UserAnswer {
     let call = match &event.body {
-        Body::Call(call) => call.call.clone(),
-        Body::Result(result) => result.call.clone(),
-        Body::Asked(ask) => ask.call.clone(),
-        Body::Replied(reply) => reply.call.clone(),
-        _ => CallRef { id: Some(Id::from("toolu_1")), turn: None },
+        EventPayload::ToolCall(call) => call.call.clone(),
+        EventPayload::ToolResult(result) => result.call.clone(),
+        EventPayload::ApprovalRequested(ask) => ask.call.clone(),
+        EventPayload::ApprovalReplied(reply) => reply.call.clone(),
+        _ => CallRef { id: Some(SharedId::from("toolu_1")), turn: None },
     };
     // Where ids come again, somebody forgets the turn.
     let turn = call.turn.filter(|_| random.chance(50));
     let call = CallRef { turn, ..call };
     let run = match random.below(10) {
         0 => None,
-        1 => Some(Id::from("run-of-nobody")),
+        1 => Some(SharedId::from("run-of-nobody")),
         _ => Some(event.run.clone()),
     };
-    let verdicts = [Verdict::Allowed, Verdict::Denied, Verdict::Answered, Verdict::Answered];
+    let verdicts = [
+        ApprovalVerdict::Allowed,
+        ApprovalVerdict::Denied,
+        ApprovalVerdict::Answered,
+        ApprovalVerdict::Answered,
+    ];
     let verdict = *random.pick(&verdicts);
-    let answer = if verdict == Verdict::Answered { Json::parse(r#"{"0":"a"}"#) } else { None };
-    Answer { run, call, id: random.chance(10).then(|| Id::from("ask-1")), verdict, answer }
+    let answer =
+        if verdict == ApprovalVerdict::Answered { RawJson::parse(r#"{"0":"a"}"#) } else { None };
+    UserAnswer {
+        run,
+        call,
+        id: random.chance(10).then(|| SharedId::from("ask-1")),
+        verdict,
+        answer,
+    }
 }

@@ -1,8 +1,8 @@
 //! What happens in a session: runs, turns, texts, and everything that is no call.
 
 use foxwedge_run::{
-    Activity, Body, Ended, Event, Id, Json, Outcome, Problem, Started, Stop, Task, TaskStatus,
-    Text, ToolsAvailable, Turn, Usage,
+    ActivityCard, EventPayload, Outcome, RawJson, RunEnd, RunEvent, RunProblem, RunStart, RunUsage,
+    SharedId, StopRequest, TaskItem, TaskStatus, TextUpdate, ToolsAvailable, TurnStart,
 };
 
 use super::calls;
@@ -10,7 +10,7 @@ use crate::Random;
 
 /// A session of one to three runs, in true order: no event has a place, nothing is damaged. Some
 /// runs lie behind each other, some overlap; most come to an end.
-pub fn story(random: &mut Random) -> Vec<Event> {
+pub fn story(random: &mut Random) -> Vec<RunEvent> {
     let count = 1 + random.below(3);
     let with_epochs = random.chance(60);
     let ids = *random.pick(&[
@@ -18,10 +18,10 @@ pub fn story(random: &mut Random) -> Vec<Event> {
         ["run-1763000000000-x1", "run-1763000000001-x2", "run-1763000000002-x3"],
         ["läuft 1", "läuft \u{1f600}", "\"3\""],
     ]);
-    let mut told: Vec<Event> = Vec::new();
+    let mut told: Vec<RunEvent> = Vec::new();
     for (place, id) in ids.into_iter().take(count).enumerate() {
         let epoch = with_epochs.then_some(1 + 2 * place as u64);
-        let run = run(random, Id::from(id), epoch);
+        let run = run(random, SharedId::from(id), epoch);
         told = if random.chance(45) {
             calls::merged(random, vec![told, run])
         } else {
@@ -34,7 +34,7 @@ pub fn story(random: &mut Random) -> Vec<Event> {
 /// What is known while a run is told.
 pub(super) struct Teller<'r> {
     pub(super) random: &'r mut Random,
-    pub(super) run: Id,
+    pub(super) run: SharedId,
     pub(super) turn: u32,
     /// Calls so far.
     pub(super) calls: u32,
@@ -60,11 +60,11 @@ pub(super) enum Habit {
 }
 
 impl Teller<'_> {
-    pub(super) fn event(&mut self, body: Body) -> Event {
+    pub(super) fn event(&mut self, body: EventPayload) -> RunEvent {
         if let Some(at) = &mut self.at {
             *at += self.random.below(50) as u64;
         }
-        Event { epoch: self.epoch, at: self.at, ..Event::new(&self.run, body) }
+        RunEvent { epoch: self.epoch, at: self.at, ..RunEvent::new(&self.run, body) }
     }
 
     /// A few words; sometimes none, sometimes strange ones.
@@ -88,56 +88,60 @@ impl Teller<'_> {
     }
 
     /// The id of the message; sometimes one that looks like an id of ours.
-    fn message(&mut self) -> Option<Id> {
+    fn message(&mut self) -> Option<SharedId> {
         let odd = *self.random.pick(&["part-1", "thought-msg-1", "msg-1~2"]);
         let id = if self.random.chance(6) { odd.to_owned() } else { format!("msg-{}", self.turn) };
-        self.messages.then(|| Id::from(id))
+        self.messages.then(|| SharedId::from(id))
     }
 
     /// A text or a thought in pieces, with all of it at the end or not.
-    fn text(&mut self, body: fn(Text) -> Body, parent: Option<Id>) -> Vec<Event> {
+    fn text(
+        &mut self,
+        body: fn(TextUpdate) -> EventPayload,
+        parent: Option<SharedId>,
+    ) -> Vec<RunEvent> {
         let message = match &parent {
-            Some(parent) => self.random.chance(70).then(|| Id::from(format!("sub-{parent}"))),
+            Some(parent) => self.random.chance(70).then(|| SharedId::from(format!("sub-{parent}"))),
             None => self.message(),
         };
-        let about = Text { message, parent, delta: None, full: None };
+        let about = TextUpdate { message, parent, delta: None, full: None };
         let mut all = String::new();
         let mut told = Vec::new();
         for _ in 0..self.random.below(4) {
             let delta = self.words();
             all.push_str(&delta);
-            let text = Text { delta: Some(delta), ..about.clone() };
+            let text = TextUpdate { delta: Some(delta), ..about.clone() };
             told.push(self.event(body(text)));
         }
         if self.random.chance(50) {
             let full = if self.random.chance(80) { all } else { self.words() };
-            told.push(self.event(body(Text { full: Some(full), ..about })));
+            told.push(self.event(body(TextUpdate { full: Some(full), ..about })));
         }
         told
     }
 
     /// One turn: a message with thoughts, texts, calls, and what happens besides.
-    fn one_turn(&mut self) -> Vec<Event> {
+    fn one_turn(&mut self) -> Vec<RunEvent> {
         self.turn += 1;
         let mut told = Vec::new();
         if self.random.chance(90) {
             let turn = self.random.chance(60).then_some(self.turn);
             let message = self.message();
-            told.push(self.event(Body::Turn(Turn { turn, message })));
+            told.push(self.event(EventPayload::TurnStarted(TurnStart { turn, message })));
         }
         if self.random.chance(40) {
-            told.extend(self.text(Body::Thought, None));
+            told.extend(self.text(EventPayload::Thought, None));
         }
         if self.random.chance(70) {
-            told.extend(self.text(Body::Text, None));
+            told.extend(self.text(EventPayload::Text, None));
         }
         let mut calls = calls::calls(self);
         let parent = calls.iter().flatten().find_map(|event| match &event.body {
-            Body::Call(call) => call.call.id.clone(),
+            EventPayload::ToolCall(call) => call.call.id.clone(),
             _ => None,
         });
         if let (Some(parent), true) = (parent, self.random.chance(15)) {
-            calls.push(self.text(Body::Text, Some(parent)));
+            calls.push(self.text(EventPayload::Text, Some(parent)));
         }
         told.extend(calls::merged(self.random, calls));
         for _ in 0..self.random.below(3) {
@@ -148,21 +152,21 @@ impl Teller<'_> {
         told
     }
 
-    fn aside(&mut self) -> Event {
+    fn aside(&mut self) -> RunEvent {
         let body = match self.random.below(7) {
-            0..=2 => Body::Tasks(self.tasks()),
-            3 => Body::Usage(self.usage()),
-            4 => Body::Activity(Activity {
-                kind: Id::from("compaction"),
-                id: self.random.chance(50).then(|| Id::from("card-1")),
+            0..=2 => EventPayload::Tasks(self.tasks()),
+            3 => EventPayload::Usage(self.usage()),
+            4 => EventPayload::Activity(ActivityCard {
+                kind: SharedId::from("compaction"),
+                id: self.random.chance(50).then(|| SharedId::from("card-1")),
                 content: json(r#"{"messages":12,"why":"full"}"#),
             }),
-            5 => Body::Problem(Problem {
+            5 => EventPayload::Problem(RunProblem {
                 message: "overloaded, once more".to_owned(),
-                code: self.random.chance(50).then(|| Id::from("overloaded")),
+                code: self.random.chance(50).then(|| SharedId::from("overloaded")),
                 fatal: false,
             }),
-            _ => Body::Unknown {
+            _ => EventPayload::Unknown {
                 kind: "agent:mode".to_owned(),
                 raw: json(r#"{"type":"agent:mode","mode":"plan"}"#),
             },
@@ -170,7 +174,7 @@ impl Teller<'_> {
         self.event(body)
     }
 
-    fn tasks(&mut self) -> Vec<Task> {
+    fn tasks(&mut self) -> Vec<TaskItem> {
         const ALL: [TaskStatus; 5] = [
             TaskStatus::Unknown,
             TaskStatus::Pending,
@@ -179,8 +183,8 @@ impl Teller<'_> {
             TaskStatus::Paused,
         ];
         let count = self.random.below(4);
-        let task = |number: usize| Task {
-            id: self.random.chance(50).then(|| Id::from(format!("task-{number}"))),
+        let task = |number: usize| TaskItem {
+            id: self.random.chance(50).then(|| SharedId::from(format!("task-{number}"))),
             content: format!("task {number}"),
             status: *self.random.pick(&ALL),
             active: self.random.chance(50).then(|| format!("doing task {number}")),
@@ -188,33 +192,33 @@ impl Teller<'_> {
         (0..count).map(task).collect()
     }
 
-    fn usage(&mut self) -> Usage {
+    fn usage(&mut self) -> RunUsage {
         let mut tokens = || self.random.below(1_000) as u64;
-        Usage { input: tokens(), output: tokens(), cached: tokens(), reasoning: tokens() }
+        RunUsage { input: tokens(), output: tokens(), cached: tokens(), reasoning: tokens() }
     }
 
-    fn end(&mut self) -> Vec<Event> {
+    fn end(&mut self) -> Vec<RunEvent> {
         let ended = |teller: &mut Self, outcome: Option<Outcome>| {
-            let ended = Ended {
+            let ended = RunEnd {
                 outcome,
                 text: teller.random.chance(50).then(|| teller.words()),
-                problem: teller.random.chance(20).then(|| Problem {
+                problem: teller.random.chance(20).then(|| RunProblem {
                     message: "the provider is gone".to_owned(),
                     code: None,
                     fatal: true,
                 }),
                 usage: teller.random.chance(40).then(|| teller.usage()),
             };
-            teller.event(Body::Ended(ended))
+            teller.event(EventPayload::Ended(ended))
         };
         let stop = |teller: &mut Self| {
             let grace = *teller.random.pick(&[0, 0, 100, 2_000]);
-            teller.event(Body::Stop(Stop { grace }))
+            teller.event(EventPayload::Stop(StopRequest { grace }))
         };
         let fatal = |teller: &mut Self| {
             let message = "the key is not valid".to_owned();
-            let code = teller.random.chance(50).then(|| Id::from("authentication"));
-            teller.event(Body::Problem(Problem { message, code, fatal: true }))
+            let code = teller.random.chance(50).then(|| SharedId::from("authentication"));
+            teller.event(EventPayload::Problem(RunProblem { message, code, fatal: true }))
         };
         match self.random.below(12) {
             0..=3 => vec![ended(self, Some(Outcome::Completed))],
@@ -226,14 +230,14 @@ impl Teller<'_> {
             6 => vec![stop(self)],
             7 => vec![stop(self), ended(self, Some(Outcome::Completed))],
             8 => vec![fatal(self), ended(self, Some(Outcome::Failed))],
-            9 => vec![self.event(Body::TimedOut { call: None })],
+            9 => vec![self.event(EventPayload::TimedOut { call: None })],
             10 => vec![stop(self), fatal(self), stop(self)],
             _ => Vec::new(),
         }
     }
 }
 
-fn run(random: &mut Random, run: Id, epoch: Option<u64>) -> Vec<Event> {
+fn run(random: &mut Random, run: SharedId, epoch: Option<u64>) -> Vec<RunEvent> {
     let habit = *random.pick(&[
         Habit::Unique,
         Habit::Unique,
@@ -245,19 +249,19 @@ fn run(random: &mut Random, run: Id, epoch: Option<u64>) -> Vec<Event> {
     let at = random.chance(50).then_some(1_763_000_000_000);
     let messages = random.chance(70);
     let mut teller = Teller { random, run, turn: 0, calls: 0, habit, epoch, at, messages };
-    let mut told = vec![teller.event(Body::Started(Started {
-        session: Some(Id::from("session-1")),
+    let mut told = vec![teller.event(EventPayload::Started(RunStart {
+        session: Some(SharedId::from("session-1")),
         parent: None,
-        agent: Some(Id::from("claude-code")),
+        agent: Some(SharedId::from("claude-code")),
         model: None,
     }))];
     if teller.random.chance(50) {
-        let tools = ["Bash", "Read", "Task", "AskUserQuestion"].map(Id::from);
+        let tools = ["Bash", "Read", "Task", "AskUserQuestion"].map(SharedId::from);
         for version in 1..=1 + teller.random.below(2) {
             let tools = tools.iter().take(1 + version).cloned().collect();
             let available =
                 ToolsAvailable { version: Some(version as u64), ready: version > 1, tools };
-            told.push(teller.event(Body::ToolsAvailable(available)));
+            told.push(teller.event(EventPayload::ToolsAvailable(available)));
         }
     }
     for _ in 0..1 + teller.random.below(3) {
@@ -272,6 +276,6 @@ fn run(random: &mut Random, run: Id, epoch: Option<u64>) -> Vec<Event> {
     told
 }
 
-pub(super) fn json(text: &str) -> Json {
-    Json::parse(text).expect("valid JSON")
+pub(super) fn json(text: &str) -> RawJson {
+    RawJson::parse(text).expect("valid JSON")
 }

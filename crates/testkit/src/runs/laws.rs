@@ -11,8 +11,8 @@ mod stored;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use foxwedge_core::{Policy, Profile, Wire};
-use foxwedge_run::{Event, wire};
+use foxwedge_core::{Format, Policy, Profile};
+use foxwedge_run::{RunEvent, wire};
 
 use super::story;
 use crate::{
@@ -45,17 +45,17 @@ pub fn run(seed: u64, tally: &mut Tally) {
         tally.sound += 1;
         return;
     };
-    let breaks = |events: &[Event]| seen(seed, events).is_err_and(|(other, _)| other == law);
+    let breaks = |events: &[RunEvent]| seen(seed, events).is_err_and(|(other, _)| other == law);
     let events = fewest(events, &breaks);
     let what = seen(seed, &events).err().map_or(what, |(_, what)| what);
     let document = events.iter().map(wire::write).collect::<Vec<_>>().join("\n");
-    let (wire, profile) = (Wire::Anthropic, Profile::Anthropic);
+    let (wire, profile) = (Format::Anthropic, Profile::Anthropic);
     let case = Case { seed, agent: None, wire, profile, policy: Policy::default(), size: 0 };
     tally.violations.push(Breach { law, case, what, document });
 }
 
 /// Judges, and takes a panic for the breach of a law.
-fn seen(seed: u64, events: &[Event]) -> Result<(), Broken> {
+fn seen(seed: u64, events: &[RunEvent]) -> Result<(), Broken> {
     match catch_unwind(AssertUnwindSafe(|| judge(seed, events))) {
         Ok(judged) => judged,
         Err(panic) => {
@@ -67,7 +67,7 @@ fn seen(seed: u64, events: &[Event]) -> Result<(), Broken> {
 }
 
 /// Leaves out events for as long as the law stays broken: many at once first, then fewer.
-fn fewest(mut events: Vec<Event>, breaks: &dyn Fn(&[Event]) -> bool) -> Vec<Event> {
+fn fewest(mut events: Vec<RunEvent>, breaks: &dyn Fn(&[RunEvent]) -> bool) -> Vec<RunEvent> {
     let mut portion = events.len().div_ceil(2);
     while portion > 0 {
         let mut at = 0;

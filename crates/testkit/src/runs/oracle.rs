@@ -12,7 +12,7 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use foxwedge_run::{Body, Event, Id, Settings};
+use foxwedge_run::{EventPayload, MachineSettings, RunEvent, SharedId};
 use serde_json::{Value, json};
 
 use self::run::Reading;
@@ -27,7 +27,7 @@ pub enum Then {
 }
 
 /// What is true after events of logs, in the words of the machine.
-pub fn truth(arrived: &[Event], settings: &Settings, then: Then) -> Value {
+pub fn truth(arrived: &[RunEvent], settings: &MachineSettings, then: Then) -> Value {
     let starts = starts(arrived);
     let runs: Vec<Reading<'_>> = starts
         .iter()
@@ -43,10 +43,10 @@ pub fn truth(arrived: &[Event], settings: &Settings, then: Then) -> Value {
 }
 
 /// The starts that count: each is newer than all before it.
-fn starts(arrived: &[Event]) -> Vec<&Event> {
-    let mut heard: Vec<&Id> = Vec::new();
-    let mut counted: Vec<&Event> = Vec::new();
-    for event in arrived.iter().filter(|event| matches!(event.body, Body::Started(_))) {
+fn starts(arrived: &[RunEvent]) -> Vec<&RunEvent> {
+    let mut heard: Vec<&SharedId> = Vec::new();
+    let mut counted: Vec<&RunEvent> = Vec::new();
+    for event in arrived.iter().filter(|event| matches!(event.body, EventPayload::Started(_))) {
         let newest = counted.last().and_then(|start| start.epoch);
         if !heard.contains(&&event.run) && event.epoch > newest {
             counted.push(event);
@@ -57,8 +57,8 @@ fn starts(arrived: &[Event]) -> Vec<&Event> {
 }
 
 /// The events of a run behind its start: each place once, in order, without those that wait.
-fn log<'a>(start: &Event, arrived: &'a [Event], then: Then) -> Vec<&'a Event> {
-    let mut places: BTreeMap<u64, &Event> = BTreeMap::new();
+fn log<'a>(start: &RunEvent, arrived: &'a [RunEvent], then: Then) -> Vec<&'a RunEvent> {
+    let mut places: BTreeMap<u64, &RunEvent> = BTreeMap::new();
     for event in arrived.iter().filter(|event| event.run == start.run) {
         if let Some(seq) = event.seq.filter(|seq| Some(*seq) > start.seq) {
             places.entry(seq).or_insert(event);
@@ -66,6 +66,6 @@ fn log<'a>(start: &Event, arrived: &'a [Event], then: Then) -> Vec<&'a Event> {
     }
     let first = start.seq.unwrap_or(0) + 1;
     let in_turn =
-        |(place, due): &((&u64, &&Event), u64)| then == Then::Interrupted || *place.0 == *due;
+        |(place, due): &((&u64, &&RunEvent), u64)| then == Then::Interrupted || *place.0 == *due;
     places.iter().zip(first..).take_while(in_turn).map(|((_, event), _)| *event).collect()
 }

@@ -3,7 +3,9 @@
 
 use std::thread;
 
-use foxwedge_core::{Applicability, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_core::{
+    FixApplicability, Format, OrphanPolicy, Policy, Profile, TailPolicy, UnansweredPolicy,
+};
 use foxwedge_testkit::{Random, body, inventory, lost, messages};
 use serde_json::{Value, json};
 
@@ -13,20 +15,20 @@ use super::support::{
 };
 
 /// The shape of what the default policy makes of a document.
-fn told(wire: Wire, document: &Value) -> String {
-    shape(&mended(wire, &bold(Profile::of(wire)), &document.to_string()).list())
+fn told(wire: Format, document: &Value) -> String {
+    shape(&mended(wire, &bold(Profile::for_format(wire)), &document.to_string()).list())
 }
 
-fn dropping(unanswered: Unanswered) -> Policy {
-    Policy { unanswered, bold: true, ..Policy::default() }
+fn dropping(unanswered: UnansweredPolicy) -> Policy {
+    Policy { unanswered, allow_unsafe: true, ..Policy::default() }
 }
 
 #[test]
 fn t26_empty_ids_on_call_and_result_are_paired_by_occurrence() {
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Bedrock] {
+    for wire in [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Bedrock] {
         let document = body(wire.name(), "u a[x y] r[x y]").replace("\"x\"", "\"\"");
         let document = document.replace("\"y\"", "\"\"");
-        let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+        let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
         let (calls, answers) = ids(&fixed.list());
         assert_eq!(calls, answers);
         assert_ne!(calls[0], calls[1]);
@@ -42,7 +44,7 @@ fn t27_an_id_of_446_characters_becomes_short_unique_and_the_same_every_time() {
     let document = body("openai-responses", "u a[x y] r[x y]");
     let document =
         document.replace("\"x\"", &format!("\"{one}\"")).replace("\"y\"", &format!("\"{other}\""));
-    let run = || mended(Wire::OpenaiResponses, &bold(Profile::OpenaiResponses), &document);
+    let run = || mended(Format::OpenaiResponses, &bold(Profile::OpenaiResponses), &document);
     let (calls, answers) = ids(&run().list());
     assert_eq!(calls, answers);
     assert_ne!(calls[0], calls[1]);
@@ -54,7 +56,7 @@ fn t27_an_id_of_446_characters_becomes_short_unique_and_the_same_every_time() {
 fn t28_mistral_ids_have_nine_characters_and_do_not_collide() {
     let names: Vec<String> = (0..60).map(|n| format!("call_abcdefghi_{n}")).collect();
     let document = body("openai-chat", &format!("u a[{0}] r[{0}]", names.join(" ")));
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::Mistral), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::Mistral), &document);
     let (calls, answers) = ids(&fixed.list());
     assert_eq!(calls, answers);
     assert!(calls.iter().all(|id| id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())));
@@ -68,9 +70,9 @@ fn t28_mistral_ids_have_nine_characters_and_do_not_collide() {
 fn t29_composite_ids_that_share_their_first_half_stay_two_ids() {
     let document = body("openai-chat", "u a[call_x|fc_1 call_x|fc_2] r[call_x|fc_1 call_x|fc_2]");
     // OpenAI takes every character, so nothing needs to change.
-    passes("composite ids", Wire::OpenaiChat, Profile::OpenaiChat, &document);
+    passes("composite ids", Format::OpenaiChat, Profile::OpenaiChat, &document);
     for profile in [Profile::Mistral, Profile::Strict, Profile::Anthropic, Profile::Bedrock] {
-        let (calls, answers) = ids(&mended(Wire::OpenaiChat, &bold(profile), &document).list());
+        let (calls, answers) = ids(&mended(Format::OpenaiChat, &bold(profile), &document).list());
         assert_eq!(calls, answers);
         assert_ne!(calls[0], calls[1]);
     }
@@ -91,7 +93,7 @@ fn t30_two_parallel_calls_of_one_tool_get_two_response_parts() {
             document.push(json!({"role": "user", "parts": answers}));
         }
         let text = Value::Array(document).to_string();
-        let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &text);
+        let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &text);
         assert_eq!(fixed.list()[2]["parts"].as_array().map(Vec::len), Some(2), "{}", fixed.text);
         assert_eq!(fixed.edits.len(), 2 - given);
         assert_eq!(fixed.text == text, given == 2);
@@ -100,9 +102,9 @@ fn t30_two_parallel_calls_of_one_tool_get_two_response_parts() {
 
 #[test]
 fn t31_three_results_in_three_user_turns_become_one_turn() {
-    for wire in [Wire::Gemini, Wire::Anthropic, Wire::Bedrock] {
+    for wire in [Format::Gemini, Format::Anthropic, Format::Bedrock] {
         let document = body(wire.name(), "u a[x y z] r[x] r[y] r[z]");
-        let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+        let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
         assert_eq!(shape(&fixed.list()), "u a[x y z] r[x y z]");
     }
 }
@@ -112,10 +114,10 @@ fn t31_three_results_in_three_user_turns_become_one_turn() {
 #[test]
 fn t32_an_orphan_response_is_quoted_and_dropped_only_on_request() {
     let document = body("gemini", "u a u r[q] a u");
-    let quoted = mended(Wire::Gemini, &bold(Profile::Gemini), &document);
+    let quoted = mended(Format::Gemini, &bold(Profile::Gemini), &document);
     assert!(quoted.text.contains("result of q"), "{}", quoted.text);
-    let drop = Policy { orphans: Orphans::Drop, ..Policy::default() };
-    let dropped = mended(Wire::Gemini, &asked(Profile::Gemini, drop), &document);
+    let drop = Policy { orphans: OrphanPolicy::Drop, ..Policy::default() };
+    let dropped = mended(Format::Gemini, &asked(Profile::Gemini, drop), &document);
     assert_eq!(shape(&dropped.list()), "u a u a u");
     assert!(!dropped.text.contains("result of q"));
 }
@@ -137,7 +139,7 @@ fn t33_the_bypass_signature_stands_only_on_first_calls_of_the_running_turn() {
         user, model(1), answers, {"role": "model", "parts": [{"text": "Seen."}]},
         user, model(3), answers, model(5), answers
     ]});
-    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &document.to_string());
+    let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &document.to_string());
     let signed: Vec<Vec<bool>> = fixed
         .list()
         .iter()
@@ -154,38 +156,38 @@ fn t33_the_bypass_signature_stands_only_on_first_calls_of_the_running_turn() {
     assert!(fixed.text.contains("skip_thought_signature_validator"));
     // An older model without any signature in the history asks for none.
     let old = document.to_string().replace("gemini-3-pro-preview", "gemini-2.5-pro");
-    passes("no signatures in use", Wire::Gemini, Profile::Gemini, &old);
+    passes("no signatures in use", Format::Gemini, Profile::Gemini, &old);
 }
 
 #[test]
 fn t34_a_history_that_starts_with_the_assistant_is_opened_where_the_provider_wants_it() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "a u a[x] r[x]");
         let opened = match wire {
             // OpenAI accepts it; Gemini minds only a call.
-            Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => "a u a[x] r[x]",
-            Wire::Anthropic | Wire::Bedrock => "u a u a[x] r[x]",
+            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => "a u a[x] r[x]",
+            Format::Anthropic | Format::Bedrock => "u a u a[x] r[x]",
         };
-        let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+        let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
         assert_eq!(shape(&fixed.list()), opened, "{}", wire.name());
     }
     let document = body("gemini", "a[x] r[x] u");
-    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &document);
+    let fixed = mended(Format::Gemini, &bold(Profile::Gemini), &document);
     assert_eq!(shape(&fixed.list()), "u a[x] r[x] u");
-    let strict = mended(Wire::OpenaiChat, &bold(Profile::Strict), &body("openai-chat", "s a u"));
+    let strict = mended(Format::OpenaiChat, &bold(Profile::Strict), &body("openai-chat", "s a u"));
     assert_eq!(shape(&strict.list()), "s u a u");
 }
 
 #[test]
 fn t35_a_request_that_ends_with_the_assistant_is_reported_and_closed_only_on_request() {
-    let table = [(Wire::Gemini, Profile::Gemini), (Wire::OpenaiChat, Profile::Mistral)];
+    let table = [(Format::Gemini, Profile::Gemini), (Format::OpenaiChat, Profile::Mistral)];
     for (wire, profile) in table {
-        let key = if wire == Wire::Gemini { "contents" } else { "messages" };
+        let key = if wire == Format::Gemini { "contents" } else { "messages" };
         let document = json!({"model": "m", key: messages(wire.name(), "u a")}).to_string();
         let meek = asked(profile, Policy::default());
         let found = report(wire, &meek, &document);
         assert_eq!(codes(&found), [403]);
-        assert_eq!(found.findings[0].fix.applicability, Applicability::Unsafe);
+        assert_eq!(found.findings[0].fix.applicability, FixApplicability::Unsafe);
         let left = fixed(wire, &meek, &document);
         assert_eq!(left.text, document, "nobody asked for it");
         assert_eq!(shape(&mended(wire, &bold(profile), &document).list()), "u a u");
@@ -196,9 +198,9 @@ fn t35_a_request_that_ends_with_the_assistant_is_reported_and_closed_only_on_req
 fn t36_a_bridge_stands_between_answer_and_user_only_for_mistral_and_strict() {
     let document = body("openai-chat", "u a[call00001] r[call00001] u");
     for profile in [Profile::OpenaiChat, Profile::Deepseek] {
-        passes("no bridge", Wire::OpenaiChat, profile, &document);
+        passes("no bridge", Format::OpenaiChat, profile, &document);
     }
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::Mistral), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::Mistral), &document);
     assert_eq!(shape(&fixed.list()), "u a[call00001] r[call00001] a u");
     assert_eq!(fixed.codes(), [404]);
 }
@@ -210,7 +212,7 @@ fn t37_results_come_first_in_their_message() {
         {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "go", "input": {}}]},
         {"role": "user", "content": [{"type": "text", "text": "here"}, {"type": "tool_result", "tool_use_id": "x", "content": "ok"}]}
     ]);
-    assert_eq!(told(Wire::Anthropic, &document), "u a[x] r[x]+u");
+    assert_eq!(told(Format::Anthropic, &document), "u a[x] r[x]+u");
 }
 
 #[test]
@@ -223,11 +225,11 @@ fn t38_placeholders_stand_behind_existing_results_and_before_text() {
         ]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}, {"type": "text", "text": "and now?"}]}
     ]);
-    assert_eq!(told(Wire::Anthropic, &document), "u a[x y] r[x y~]+u");
+    assert_eq!(told(Format::Anthropic, &document), "u a[x y] r[x y~]+u");
     // With the second call answered, the placeholder of the first takes its place in call order.
     let second =
         value(&document.to_string().replace(r#""tool_use_id":"x""#, r#""tool_use_id":"y""#));
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &second.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &second.to_string());
     let told = shape(&fixed.list());
     assert!(told == "u a[x y] r[x~ y]+u", "{told}");
 }
@@ -238,15 +240,15 @@ fn t39_a_result_inside_an_assistant_message_moves_home_or_is_quoted() {
     let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "real"});
     let user = json!({"role": "user", "content": "Go."});
     let inside = json!([user, {"role": "assistant", "content": [call, result("x")]}, user]);
-    assert_eq!(told(Wire::Anthropic, &inside), "u a[x] r[x]+u");
+    assert_eq!(told(Format::Anthropic, &inside), "u a[x] r[x]+u");
     let apart = json!([user, {"role": "assistant", "content": [call]}, {"role": "assistant", "content": [result("x"), {"type": "text", "text": "so"}]}, user]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &apart.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &apart.to_string());
     assert_eq!(fixed.text.matches("real").count(), 1, "{}", fixed.text);
     assert_eq!(ids(&fixed.list()).1, ["x"]);
     assert!(!fixed.text.contains("Interrupted"), "{}", fixed.text);
     // Peers drop it when it matches nothing; we keep what a tool returned as user text.
     let orphan = json!([user, {"role": "assistant", "content": [{"type": "text", "text": "so"}, result("q")]}, user]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &orphan.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &orphan.to_string());
     assert!(fixed.text.contains("real"), "{}", fixed.text);
     assert_eq!(ids(&fixed.list()), (vec![], vec![]));
 }
@@ -257,7 +259,7 @@ fn t40_a_call_inside_a_user_message_is_removed_and_reported() {
         {"role": "user", "content": [{"type": "text", "text": "Go."}, {"type": "tool_use", "id": "x", "name": "go", "input": {}}]},
         {"role": "assistant", "content": "Gone."}
     ]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &document.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &document.to_string());
     assert_eq!(shape(&fixed.list()), "u a");
     assert_eq!(fixed.codes(), [304]);
     assert_eq!(fixed.edits[0].ids, ["x"]);
@@ -284,17 +286,17 @@ fn thinking(calls: &[&str], answered: &[&str]) -> Value {
 #[test]
 fn t41_signed_thinking_is_untouched_when_an_answer_is_invented() {
     let document = thinking(&["x", "y"], &["x"]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &document.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &document.to_string());
     assert_eq!(shape(&fixed.list()), "u th+a[x y] r[x y~]+u");
     assert_eq!(fixed.list()[1], list(&document)[1]);
 }
 
 #[test]
 fn t42_under_a_dropping_policy_a_call_takes_its_thinking_with_it() {
-    for unanswered in [Unanswered::DropTurn, Unanswered::DropCall] {
+    for unanswered in [UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall] {
         let document = thinking(&["x"], &[]).to_string();
         let question = asked(Profile::Anthropic, dropping(unanswered));
-        let fixed = mended(Wire::Anthropic, &question, &document);
+        let fixed = mended(Format::Anthropic, &question, &document);
         assert_eq!(shape(&fixed.list()), "u u", "{}", unanswered.name());
     }
 }
@@ -303,10 +305,10 @@ fn t42_under_a_dropping_policy_a_call_takes_its_thinking_with_it() {
 #[test]
 fn t43_thinking_stays_while_a_call_of_its_turn_remains() {
     let document = thinking(&["x", "y"], &["x"]).to_string();
-    let call = asked(Profile::Anthropic, dropping(Unanswered::DropCall));
-    assert_eq!(shape(&mended(Wire::Anthropic, &call, &document).list()), "u th+a[x] r[x]+u");
-    let turn = asked(Profile::Anthropic, dropping(Unanswered::DropTurn));
-    assert_eq!(shape(&mended(Wire::Anthropic, &turn, &document).list()), "u u");
+    let call = asked(Profile::Anthropic, dropping(UnansweredPolicy::DropCall));
+    assert_eq!(shape(&mended(Format::Anthropic, &call, &document).list()), "u th+a[x] r[x]+u");
+    let turn = asked(Profile::Anthropic, dropping(UnansweredPolicy::DropTurn));
+    assert_eq!(shape(&mended(Format::Anthropic, &turn, &document).list()), "u u");
 }
 
 #[test]
@@ -321,9 +323,9 @@ fn t44_a_dropped_responses_call_takes_its_reasoning_and_no_other() {
         {"role": "user", "content": "Stop."}
     ])
     .to_string();
-    for unanswered in [Unanswered::DropTurn, Unanswered::DropCall] {
+    for unanswered in [UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall] {
         let question = asked(Profile::OpenaiResponses, dropping(unanswered));
-        let fixed = mended(Wire::OpenaiResponses, &question, &document);
+        let fixed = mended(Format::OpenaiResponses, &question, &document);
         assert_eq!(shape(&fixed.list()), "u th a u u", "{}", unanswered.name());
         assert!(fixed.text.contains("rs_1") && !fixed.text.contains("rs_2"), "{}", fixed.text);
     }
@@ -332,7 +334,7 @@ fn t44_a_dropped_responses_call_takes_its_reasoning_and_no_other() {
 #[test]
 fn t45_reasoning_that_nothing_followed_is_removed() {
     let document = json!([{"role": "user", "content": "Go."}, {"type": "reasoning", "id": "rs_1", "summary": []}]);
-    assert_eq!(told(Wire::OpenaiResponses, &document), "u");
+    assert_eq!(told(Format::OpenaiResponses, &document), "u");
 }
 
 #[test]
@@ -353,8 +355,9 @@ fn t46_unsigned_thinking_in_the_running_loop_is_an_error_and_never_goes_silently
     // Peers refuse. We remove the block, which cannot be sent, and switch thinking off for this one
     // request, which the provider then takes; the report names both, asked boldly or not.
     for bold in [false, true] {
-        let question = asked(Profile::Anthropic, Policy { bold, ..Policy::default() });
-        let fixed = mended(Wire::Anthropic, &question, &document);
+        let question =
+            asked(Profile::Anthropic, Policy { allow_unsafe: bold, ..Policy::default() });
+        let fixed = mended(Format::Anthropic, &question, &document);
         assert_eq!(fixed.codes(), [503]);
         assert_eq!(fixed.value()["thinking"], json!({"type": "disabled"}));
         assert_eq!(fixed.edits.iter().map(|edit| edit.code).collect::<Vec<_>>(), [503, 502]);
@@ -379,13 +382,13 @@ fn searching(rest: &[Value]) -> String {
 
 #[test]
 fn t47_a_server_call_is_in_flight_while_only_client_results_follow() {
-    passes("in flight", Wire::Anthropic, Profile::Anthropic, &searching(&[]));
+    passes("in flight", Format::Anthropic, Profile::Anthropic, &searching(&[]));
 }
 
 #[test]
 fn t48_a_server_call_is_dead_once_a_user_text_follows() {
     let document = searching(&[json!({"role": "user", "content": "Never mind."})]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &document);
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &document);
     assert_eq!(fixed.codes(), [601]);
     assert_eq!(shape(&fixed.list()), "u a+a[x] r[x] u");
     assert!(fixed.text.contains("cache_control"), "{}", fixed.text);
@@ -395,7 +398,7 @@ fn t48_a_server_call_is_dead_once_a_user_text_follows() {
         r#""id":"srvtoolu_1""#,
         r#""cache_control":{"type":"ephemeral"},"id":"srvtoolu_1""#,
     );
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &marked);
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &marked);
     assert_eq!(fixed.text.matches("cache_control").count(), 1, "{}", fixed.text);
 }
 
@@ -411,7 +414,7 @@ fn t49_a_server_result_without_its_call_goes_and_healthy_pairs_stay() {
         ]},
         {"role": "user", "content": "Thanks."}
     ]);
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &document.to_string());
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &document.to_string());
     let mut expected = list(&document);
     expected[1]["content"].as_array_mut().expect("blocks").remove(0);
     assert_eq!(fixed.list(), expected);
@@ -427,7 +430,7 @@ fn t50_an_open_server_call_of_an_older_turn_goes_and_the_last_one_stays() {
     };
     let user = json!({"role": "user", "content": "Search."});
     let document = json!([user, turn("srvtoolu_1"), user, turn("srvtoolu_2")]).to_string();
-    let fixed = mended(Wire::Anthropic, &bold(Profile::Anthropic), &document);
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &document);
     assert!(!fixed.text.contains("srvtoolu_1") && fixed.text.contains("srvtoolu_2"));
 }
 
@@ -442,7 +445,7 @@ fn t51_families_that_share_an_id_are_matched_separately() {
         {"role": "user", "content": "And?"}
     ]);
     let question = bold(Profile::OpenaiResponses);
-    let fixed = mended(Wire::OpenaiResponses, &question, &document.to_string());
+    let fixed = mended(Format::OpenaiResponses, &question, &document.to_string());
     assert_eq!(fixed.codes(), [101]);
     assert_eq!(fixed.before.findings.len(), 2, "{:?}", fixed.before);
     let kinds: Vec<Value> = fixed.list().iter().map(|item| item["type"].clone()).collect();
@@ -459,11 +462,11 @@ fn t52_truncated_arguments_stay_verbatim_and_the_call_is_answered() {
         {"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function", "function": {"name": "read", "arguments": cut}}]}
     ])
     .to_string();
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     assert_eq!(fixed.codes(), [101]);
     assert_eq!(fixed.list()[1]["tool_calls"][0]["function"]["arguments"], cut);
     // Strict servers parse the string, so there it is closed.
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::Strict), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::Strict), &document);
     let closed = &fixed.list()[1]["tool_calls"][0]["function"]["arguments"];
     assert_eq!(value(closed.as_str().expect("a string")), json!({"path": "src/ma"}));
 }
@@ -471,7 +474,7 @@ fn t52_truncated_arguments_stay_verbatim_and_the_call_is_answered() {
 #[test]
 fn t53_an_empty_result_says_so_where_the_provider_wants_content() {
     let document = body("openai-chat", "u a[x] r[x]").replace("\"result of x #3\"", "null");
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     assert_eq!(fixed.codes(), [303]);
     assert_eq!(fixed.list()[2]["content"], "(no output)");
     assert_eq!(shape(&fixed.list()), "u a[x] r[x]");
@@ -481,7 +484,7 @@ fn t53_an_empty_result_says_so_where_the_provider_wants_content() {
 /// media in answers, and there it moves (see t55). The pair stays whole either way.
 #[test]
 fn t54_an_image_result_keeps_its_pair_with_words_in_its_place() {
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &pictures("u a[x] r[x]"));
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &pictures("u a[x] r[x]"));
     assert_eq!(shape(&fixed.list()), "u a[x] r[x] u+m");
     assert!(fixed.list()[2]["content"].to_string().contains("see the following user message"));
 }
@@ -496,35 +499,38 @@ fn pictures(shape: &str) -> String {
 #[test]
 fn t55_media_of_parallel_results_waits_until_the_run_of_answers_ends() {
     let fixed =
-        mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &pictures("u a[x y] r[x y] u"));
+        mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &pictures("u a[x y] r[x y] u"));
     assert_eq!(shape(&fixed.list()), "u a[x y] r[x y] u+m u");
     assert_eq!(fixed.codes(), [307]);
 }
 
 #[test]
 fn t56_media_of_a_dropped_result_goes_with_it() {
-    let turn = asked(Profile::OpenaiChat, dropping(Unanswered::DropTurn));
-    let fixed = mended(Wire::OpenaiChat, &turn, &pictures("u a[x y] r[x] u"));
+    let turn = asked(Profile::OpenaiChat, dropping(UnansweredPolicy::DropTurn));
+    let fixed = mended(Format::OpenaiChat, &turn, &pictures("u a[x y] r[x] u"));
     assert_eq!(shape(&fixed.list()), "u u");
-    let drop = Policy { orphans: Orphans::Drop, bold: true, ..Policy::default() };
+    let drop = Policy { orphans: OrphanPolicy::Drop, allow_unsafe: true, ..Policy::default() };
     let fixed =
-        mended(Wire::OpenaiChat, &asked(Profile::OpenaiChat, drop), &pictures("u a r[x] u"));
+        mended(Format::OpenaiChat, &asked(Profile::OpenaiChat, drop), &pictures("u a r[x] u"));
     assert_eq!(shape(&fixed.list()), "u a u");
     // Quoted, the picture stays.
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &pictures("u a r[x] u"));
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &pictures("u a r[x] u"));
     assert_eq!(shape(&fixed.list()), "u a u+m u");
 }
 
 /// Asks with open calls at the end taken as running.
-fn pending(profile: Profile, unanswered: Unanswered) -> foxwedge_core::Question {
-    asked(profile, Policy { unanswered, tail: Tail::Pending, bold: true, ..Policy::default() })
+fn pending(profile: Profile, unanswered: UnansweredPolicy) -> foxwedge_core::CheckOptions {
+    asked(
+        profile,
+        Policy { unanswered, tail: TailPolicy::Pending, allow_unsafe: true, ..Policy::default() },
+    )
 }
 
 #[test]
 fn t57_a_pending_call_at_the_tail_is_not_answered_and_a_new_prompt_closes_it() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for unanswered in WAYS {
-            let question = pending(Profile::of(wire), unanswered);
+            let question = pending(Profile::for_format(wire), unanswered);
             for shape in ["u a[x]", "u a[x y] r[y]"] {
                 let found = touched(wire, &question, &body(wire.name(), shape));
                 assert!(found.is_empty(), "{} {shape} {found:?}", wire.name());
@@ -532,7 +538,7 @@ fn t57_a_pending_call_at_the_tail_is_not_answered_and_a_new_prompt_closes_it() {
         }
         // With words of the user behind it the call is open, and the finding is typed.
         let document = body(wire.name(), "u a[x] u");
-        let question = pending(Profile::of(wire), Unanswered::Answer);
+        let question = pending(Profile::for_format(wire), UnansweredPolicy::Answer);
         assert_eq!(codes(&report(wire, &question, &document)), [101]);
         assert_eq!(ids(&mended(wire, &question, &document).list()).1, ["x"]);
     }
@@ -542,9 +548,10 @@ fn t57_a_pending_call_at_the_tail_is_not_answered_and_a_new_prompt_closes_it() {
 /// less to get wrong, and repair everything before it.
 #[test]
 fn t58_a_restorable_question_at_the_tail_is_kept_while_the_rest_is_repaired() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a[p] u a[question]");
-        let fixed = mended(wire, &pending(Profile::of(wire), Unanswered::Answer), &document);
+        let fixed =
+            mended(wire, &pending(Profile::for_format(wire), UnansweredPolicy::Answer), &document);
         assert_eq!(
             ids(&fixed.list()),
             (vec!["p".to_owned(), "question".to_owned()], vec!["p".to_owned()])
@@ -554,9 +561,10 @@ fn t58_a_restorable_question_at_the_tail_is_kept_while_the_rest_is_repaired() {
 
 #[test]
 fn t59_counting_tokens_over_a_frontier_call_changes_nothing() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a\"asking\"[x]");
-        let fixed = fixed(wire, &pending(Profile::of(wire), Unanswered::DropTurn), &document);
+        let fixed =
+            fixed(wire, &pending(Profile::for_format(wire), UnansweredPolicy::DropTurn), &document);
         assert_eq!(fixed.text, document);
         assert!(fixed.before.is_clean());
     }
@@ -564,12 +572,12 @@ fn t59_counting_tokens_over_a_frontier_call_changes_nothing() {
 
 #[test]
 fn t60_a_late_real_result_replaces_the_synthetic_one_and_the_report_says_so() {
-    for wire in Wire::ALL {
-        let closed = mended(wire, &bold(Profile::of(wire)), &body(wire.name(), "u a[x] u"));
+    for wire in Format::ALL {
+        let closed = mended(wire, &bold(Profile::for_format(wire)), &body(wire.name(), "u a[x] u"));
         let mut history = closed.list();
         history.extend(messages(wire.name(), "u a[x] r[x]").pop());
         let document = Value::Array(history).to_string();
-        let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+        let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
         assert_eq!(ids(&fixed.list()).1, ["x"]);
         assert!(fixed.text.contains("result of x") && !fixed.text.contains("Interrupted"));
         assert!(fixed.codes().contains(&104), "{:?}", fixed.codes());
@@ -596,8 +604,8 @@ fn t72_a_second_repair_finds_nothing_and_changes_nothing() {
 #[test]
 fn t73_repairing_a_longer_history_keeps_the_repaired_beginning() {
     let (head, tail) = ("u r[q] a[x y] r[y] u a[v] a u", ["u", "a u", "a[w] r[w] a u", "a[w] u"]);
-    for wire in Wire::ALL {
-        let question = bold(Profile::of(wire));
+    for wire in Format::ALL {
+        let question = bold(Profile::for_format(wire));
         let short = mended(wire, &question, &body(wire.name(), head)).text;
         // The last message may still grow; everything before it is settled.
         let settled = list(&value(&short));
@@ -613,7 +621,7 @@ fn t73_repairing_a_longer_history_keeps_the_repaired_beginning() {
 #[test]
 fn t74_every_thread_gives_the_same_bytes() {
     let broken = body("anthropic", "u r[q] a[x.1 x:1] r[x:1] u a[x.1] r[x.1] a r[x.1]");
-    let run = move || fixed(Wire::Anthropic, &bold(Profile::Strict), &broken).text;
+    let run = move || fixed(Format::Anthropic, &bold(Profile::Strict), &broken).text;
     let once = run();
     let threads: Vec<_> = (0..8).map(|_| thread::spawn(run.clone())).collect();
     for thread in threads {
@@ -625,7 +633,7 @@ fn t74_every_thread_gives_the_same_bytes() {
 fn t75_the_callers_input_is_not_changed() {
     let document = body("openai-chat", "u a[x] u r[x]");
     let before = document.clone();
-    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let fixed = mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &document);
     assert_ne!(fixed.text, document);
     assert_eq!(document, before);
 }
@@ -677,10 +685,10 @@ fn t82_the_words_of_a_placeholder_know_tools_that_only_read() {
         ("look", false),
     ];
     for (tool, reads) in table {
-        for wire in Wire::ALL {
+        for wire in Format::ALL {
             let document =
                 body(wire.name(), "u a[x] u").replace("\"look\"", &format!("\"{tool}\""));
-            let fixed = mended(wire, &bold(Profile::of(wire)), &document);
+            let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);
             let (again, check) = ("it can be repeated", "check before repeating it");
             let (yes, no) = if reads { (again, check) } else { (check, again) };
             assert!(fixed.text.contains(yes), "{tool}\n{}", fixed.text);

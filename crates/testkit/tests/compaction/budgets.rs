@@ -2,10 +2,10 @@
 //! and whoever took it before takes it afterwards.
 
 use foxwedge_core::{
-    Profile, Wire,
-    compact::{Limits, Treatment},
+    Format, Profile,
+    compact::{AnswerTreatment, TokenLimits},
 };
-use foxwedge_dialect::compact::{CompactError, Stage};
+use foxwedge_dialect::compact::{CompactError, CompactionStage};
 use foxwedge_testkit::{laws::compaction::Voice, long};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const MOST: u64 = 32_000;
 
 #[test]
 fn two_hundred_messages_of_tools_fit_after_each_strategy_and_every_provider_takes_them() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 200, 1).to_string();
         let before = tokens(wire, Profile::Strict, &document);
         assert!(before > MOST, "{}: {before}", wire.name());
@@ -40,12 +40,13 @@ fn two_hundred_messages_of_tools_fit_after_each_strategy_and_every_provider_take
 
 #[test]
 fn a_lower_goal_is_reached_and_a_higher_one_is_the_limit() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 30, 2).to_string();
         let all = tokens(wire, Profile::Strict, &document);
         for stage in every() {
-            let ask =
-                |most, goal| plan(bold(Profile::Strict), &[stage], Some(Limits::new(most, goal)));
+            let ask = |most, goal| {
+                plan(bold(Profile::Strict), &[stage], Some(TokenLimits::new(most, goal)))
+            };
             let text = shorter(wire, &document, &ask(all - 1, all / 2)).expect("it fits");
             // What a strategy leaves is counted in whole units, notes and summaries: about the goal.
             let left = tokens(wire, Profile::Strict, &text);
@@ -58,46 +59,49 @@ fn a_lower_goal_is_reached_and_a_higher_one_is_the_limit() {
 
 #[test]
 fn eliding_keeps_every_message_every_pair_and_what_a_rule_protects() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 40, 5).to_string();
         let all = tokens(wire, Profile::Strict, &document);
-        let mut settings = within(Profile::Strict, Stage::Elide, all * 7 / 10);
-        let rule = |tool: &str, treatment| foxwedge_core::compact::ToolRule {
+        let mut settings = within(Profile::Strict, CompactionStage::Elide, all * 7 / 10);
+        let rule = |tool: &str, treatment| foxwedge_core::compact::ToolElisionRule {
             tool: tool.to_owned(),
             treatment,
         };
         settings.elision.tools = vec![
-            rule("read_*", Treatment::Keep),
-            rule("run_tests", Treatment::Clear),
-            rule("grep", Treatment::Shrink),
+            rule("read_*", AnswerTreatment::Keep),
+            rule("run_tests", AnswerTreatment::Clear),
+            rule("grep", AnswerTreatment::Shrink),
         ];
         let text = shorter(wire, &document, &settings).expect("it fits");
         let (old, new) = (list(&value(&document)), list(&value(&text)));
         assert_eq!(old.len(), new.len());
         let compacted = left(wire, &document, &settings).expect("it fits");
-        let shrunk = &compacted.account.stages[0].shrunk;
+        let shrunk = &compacted.account.stages[0].shortened;
         let tool =
             |name: &'static str| shrunk.iter().filter(move |it| it.tool.as_deref() == Some(name));
         assert_eq!(tool("read_file").count(), 0);
         assert!(tool("run_tests").count() > 0, "{shrunk:?}");
-        assert!(tool("run_tests").all(|it| it.keep == foxwedge_core::compact::Keep::Note));
-        assert!(tool("grep").all(|it| it.keep != foxwedge_core::compact::Keep::Note));
+        assert!(
+            tool("run_tests").all(|it| it.keep == foxwedge_core::compact::AnswerRemainder::Note)
+        );
+        assert!(tool("grep").all(|it| it.keep != foxwedge_core::compact::AnswerRemainder::Note));
     }
 }
 
 #[test]
 fn strategies_build_on_each_other_and_stop_when_it_fits() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 40, 7).to_string();
         let all = tokens(wire, Profile::Strict, &document);
-        let stages = [Stage::Elide, Stage::Budget, Stage::Summarize];
+        let stages = [CompactionStage::Elide, CompactionStage::Budget, CompactionStage::Summarize];
         // So much is left when every answer has shrunk.
-        let least = match shorter(wire, &document, &within(Profile::Strict, Stage::Elide, 1)) {
-            Err(CompactError::CannotShrink(short)) => short.least,
-            other => panic!("one token is not enough: {other:?}"),
-        };
+        let least =
+            match shorter(wire, &document, &within(Profile::Strict, CompactionStage::Elide, 1)) {
+                Err(CompactError::CannotShrink(short)) => short.total_needed,
+                other => panic!("one token is not enough: {other:?}"),
+            };
         for (most, ran) in [(all * 8 / 10, 1), (least, 1), (least - 1, 2), (all, 0)] {
-            let settings = plan(bold(Profile::Strict), &stages, Some(Limits::exactly(most)));
+            let settings = plan(bold(Profile::Strict), &stages, Some(TokenLimits::exactly(most)));
             shorter(wire, &document, &settings).expect("it fits");
             let compacted = left(wire, &document, &settings).expect("it fits");
             let account = &compacted.account;
@@ -116,7 +120,7 @@ fn strategies_build_on_each_other_and_stop_when_it_fits() {
 
 #[test]
 fn importance_keeps_what_the_user_insists_on_and_drops_what_was_read_again() {
-    let wire = Wire::Anthropic;
+    let wire = Format::Anthropic;
     let call = |id: &str, name: &str, path: &str| {
         serde_json::json!({"role": "assistant", "content": [
             {"type": "tool_use", "id": id, "name": name, "input": {"file_path": path}}
@@ -145,7 +149,7 @@ fn importance_keeps_what_the_user_insists_on_and_drops_what_was_read_again() {
     ])
     .to_string();
     let all = tokens(wire, Profile::Anthropic, &document);
-    let settings = within(Profile::Anthropic, Stage::Importance, all - 100);
+    let settings = within(Profile::Anthropic, CompactionStage::Importance, all - 100);
     let text = shorter(wire, &document, &settings).expect("it fits");
     assert!(!text.contains("first look"), "{text}");
     for kept in ["never touch", "changed a line", "second look", "And now?", "Start."] {
@@ -155,10 +159,10 @@ fn importance_keeps_what_the_user_insists_on_and_drops_what_was_read_again() {
 
 #[test]
 fn useless_summaries_are_refused_and_nothing_comes_out() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 40, 9).to_string();
         let all = tokens(wire, Profile::Strict, &document);
-        let settings = within(Profile::Strict, Stage::Summarize, all / 2);
+        let settings = within(Profile::Strict, CompactionStage::Summarize, all / 2);
         for voice in [Voice::Empty, Voice::Longer(4 * all as usize + 64), Voice::Fails] {
             let mut asked = voice.listening();
             let result = foxwedge_dialect::compact::compact(

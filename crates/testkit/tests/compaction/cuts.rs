@@ -6,10 +6,10 @@ use std::{
 };
 
 use foxwedge_core::{
-    Profile, Wire,
-    compact::{Fraction, Limits},
+    Format, Profile,
+    compact::{HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::{compact::Stage, compact::weigh, detect, read, want};
+use foxwedge_dialect::{compact::CompactionStage, compact::weigh, detect, outline_options, read};
 use foxwedge_testkit::{
     Bytes,
     laws::{
@@ -25,7 +25,7 @@ use crate::support::{bold, fixed};
 /// A conversation and whose rules it is held against.
 struct Story {
     name: String,
-    wire: Wire,
+    wire: Format,
     profile: Profile,
     document: String,
 }
@@ -51,10 +51,10 @@ fn stories() -> Vec<Story> {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("").to_owned();
         let text = fs::read_to_string(&path).expect("a conversation can be read");
         let mut parts = name.split('.').skip(1);
-        let named = parts.next().and_then(Wire::parse);
+        let named = parts.next().and_then(Format::parse);
         let found = || detect(&text).map(|found| found.wire);
         let Some(wire) = named.or_else(found) else { continue };
-        let profile = parts.next().and_then(Profile::parse).unwrap_or(Profile::of(wire));
+        let profile = parts.next().and_then(Profile::parse).unwrap_or(Profile::for_format(wire));
         let document = fixed(wire, &bold(profile), &text).text;
         stories.push(Story { name, wire, profile, document });
     }
@@ -63,7 +63,7 @@ fn stories() -> Vec<Story> {
 
 impl Story {
     /// Makes it shorter, and wants every law to hold; whether there was a result.
-    fn judged(&self, stage: Stage, limits: Option<Limits>) -> bool {
+    fn judged(&self, stage: CompactionStage, limits: Option<TokenLimits>) -> bool {
         let Story { name, wire, profile, document } = self;
         let settings = plan(bold(*profile), &[stage], limits);
         let tally = &mut Tally::default();
@@ -75,7 +75,7 @@ impl Story {
 
     /// Where it can be cut; a few places of those with hundreds of messages.
     fn places(&self) -> (usize, impl Iterator<Item = usize> + use<>) {
-        let reading = read(&self.document, self.wire, want(self.profile));
+        let reading = read(&self.document, self.wire, outline_options(self.profile));
         let count = reading.expect("a conversation can be read").draft.messages.len();
         (count, (0..count).step_by(1 + count / 30))
     }
@@ -85,7 +85,7 @@ impl Story {
 fn no_cut_at_any_place_of_any_conversation_parts_what_belongs_together() {
     let (mut stories, mut cuts) = (stories(), 0);
     assert!(stories.len() > 200, "only {} conversations", stories.len());
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 24, 3).to_string();
         let profile = Profile::Strict;
         stories.push(Story { name: "long".to_owned(), wire, profile, document });
@@ -94,8 +94,12 @@ fn no_cut_at_any_place_of_any_conversation_parts_what_belongs_together() {
         let (count, places) = story.places();
         for place in places {
             let share = (place as f64 + 0.5) / (count.max(2) - 1) as f64;
-            let fraction = Fraction::new(share.min(1.0)).expect("a share");
-            assert!(story.judged(Stage::Window(fraction), None), "{} {place}", story.name);
+            let fraction = HistoryFraction::new(share.min(1.0)).expect("a share");
+            assert!(
+                story.judged(CompactionStage::Window(fraction), None),
+                "{} {place}",
+                story.name
+            );
             cuts += 1;
         }
     }
@@ -106,22 +110,22 @@ fn no_cut_at_any_place_of_any_conversation_parts_what_belongs_together() {
 fn a_budget_that_ends_at_any_message_of_any_conversation_is_kept_or_refused() {
     let (mut shorter, mut refused) = (0, 0);
     for story in &stories() {
-        let reading = read(&story.document, story.wire, want(story.profile));
+        let reading = read(&story.document, story.wire, outline_options(story.profile));
         let reading = reading.expect("a conversation can be read");
         let weights = weigh(&reading.draft, reading.frame, &mut Bytes);
         let (count, places) = story.places();
         for place in places {
             // One strategy for each place, so that all of them meet all kinds of places.
             let stage = match (place + story.name.len()) % 4 {
-                0 => Stage::Importance,
-                1 => Stage::Summarize,
-                2 => Stage::Window(Fraction::HALF),
-                _ => Stage::Budget,
+                0 => CompactionStage::Importance,
+                1 => CompactionStage::Summarize,
+                2 => CompactionStage::Window(HistoryFraction::HALF),
+                _ => CompactionStage::Budget,
             };
-            let exactly = weights.around + weights.of(place..count);
+            let exactly = weights.overhead + weights.of(place..count);
             // Exactly as much as it takes, or one less.
             let budget = exactly.saturating_sub(place as u64 % 2);
-            match story.judged(stage, Some(Limits::exactly(budget))) {
+            match story.judged(stage, Some(TokenLimits::exactly(budget))) {
                 true => shorter += 1,
                 false => refused += 1,
             }

@@ -1,10 +1,10 @@
 //! What the laws found on their way, one test each; the name says what went wrong.
 
 use foxwedge_core::{
-    Profile, Wire,
-    compact::{Fraction, Limits, Pace},
+    Format, Profile,
+    compact::{CompactionPace, HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::compact::{Became, CompactError, Stage};
+use foxwedge_dialect::compact::{CompactError, CompactionStage, MessageOutcome};
 use foxwedge_testkit::{body, long, messages};
 use serde_json::{Value, json};
 
@@ -14,12 +14,13 @@ use crate::support::{bold, list, report, value};
 #[test]
 fn a_message_that_was_joined_with_its_neighbour_was_told_as_gone() {
     let document = body("bedrock", "u a u").replace("assistant text", &"long words ".repeat(40));
-    let settings = within(Profile::Bedrock, Stage::Budget, 20);
-    let compacted = left(Wire::Bedrock, &document, &settings).expect("both wishes fit");
+    let settings = within(Profile::Bedrock, CompactionStage::Budget, 20);
+    let compacted = left(Format::Bedrock, &document, &settings).expect("both wishes fit");
     assert_eq!(list(&value(&compacted.text)).len(), 1, "{}", compacted.text);
-    let became: Vec<Became> = compacted.account.messages.iter().map(|(_, told)| *told).collect();
-    assert_eq!(became, [Became::Changed, Became::Gone, Became::Changed]);
-    assert_eq!(compacted.account.given_up(), vec![1..2; 1]);
+    let became: Vec<MessageOutcome> =
+        compacted.account.messages.iter().map(|(_, told)| *told).collect();
+    assert_eq!(became, [MessageOutcome::Changed, MessageOutcome::Removed, MessageOutcome::Changed]);
+    assert_eq!(compacted.account.removed_ranges(), vec![1..2; 1]);
 }
 
 #[test]
@@ -30,9 +31,10 @@ fn media_from_an_answer_was_taken_for_the_users_last_word() {
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
     ]);
     let document = Value::Array(messages).to_string();
-    for stage in [Stage::Budget, Stage::Importance, Stage::Summarize] {
+    for stage in [CompactionStage::Budget, CompactionStage::Importance, CompactionStage::Summarize]
+    {
         let settings = within(Profile::OpenaiChat, stage, 400);
-        let Ok(text) = shorter(Wire::OpenaiChat, &document, &settings) else { continue };
+        let Ok(text) = shorter(Format::OpenaiChat, &document, &settings) else { continue };
         assert!(text.contains("\"user text 1\""), "{}: {text}", stage.name());
     }
 }
@@ -40,9 +42,9 @@ fn media_from_an_answer_was_taken_for_the_users_last_word() {
 #[test]
 fn a_note_of_the_system_lost_the_message_it_stood_behind_and_became_the_users() {
     let document = body("anthropic", "u a u s");
-    let fraction = Fraction::new(0.7).expect("a share");
-    let settings = plan(bold(Profile::Anthropic), &[Stage::Window(fraction)], None);
-    let compacted = left(Wire::Anthropic, &document, &settings).expect("no budget");
+    let fraction = HistoryFraction::new(0.7).expect("a share");
+    let settings = plan(bold(Profile::Anthropic), &[CompactionStage::Window(fraction)], None);
+    let compacted = left(Format::Anthropic, &document, &settings).expect("no budget");
     let said = value(&compacted.text);
     let roles: Vec<&Value> = said.as_array().into_iter().flatten().map(|m| &m["role"]).collect();
     assert_eq!(roles.last(), Some(&&json!("system")), "{}", compacted.text);
@@ -58,7 +60,7 @@ fn a_reference_went_and_left_an_answer_without_its_call() {
         {"role": "user", "content": "go on"}
     ])
     .to_string();
-    let (wire, profile) = (Wire::OpenaiResponses, Profile::OpenaiResponses);
+    let (wire, profile) = (Format::OpenaiResponses, Profile::OpenaiResponses);
     let all = tokens(wire, profile, &document);
     for stage in super::every() {
         for tenth in 1..10 {
@@ -80,7 +82,7 @@ fn an_approval_stayed_without_its_request() {
         {"role": "user", "content": "go on"}
     ])
     .to_string();
-    let (wire, profile) = (Wire::OpenaiResponses, Profile::OpenaiResponses);
+    let (wire, profile) = (Format::OpenaiResponses, Profile::OpenaiResponses);
     let all = tokens(wire, profile, &document);
     for stage in super::every() {
         for tenth in 1..10 {
@@ -96,23 +98,25 @@ fn an_approval_stayed_without_its_request() {
 #[test]
 fn a_blank_message_was_taken_for_the_users_last_word() {
     let document = body("openai-chat", "u a u a u").replace("user text 5", "  ");
-    for stage in [Stage::Budget, Stage::Importance, Stage::Summarize] {
+    for stage in [CompactionStage::Budget, CompactionStage::Importance, CompactionStage::Summarize]
+    {
         let settings = within(Profile::OpenaiChat, stage, 34);
-        let Ok(text) = shorter(Wire::OpenaiChat, &document, &settings) else { continue };
+        let Ok(text) = shorter(Format::OpenaiChat, &document, &settings) else { continue };
         assert!(text.contains("user text 3"), "{}: {text}", stage.name());
     }
 }
 
 #[test]
 fn words_of_the_user_behind_a_quoted_answer_were_taken_for_the_tools() {
-    let wire = Wire::Anthropic;
+    let wire = Format::Anthropic;
     let mut messages = messages(wire.name(), "u a u a[x] r[x] a[y] r[y]");
     let orphan = json!({"type": "tool_result", "tool_use_id": "gone", "content": "late"});
     messages[2]["content"] = json!([orphan, {"type": "text", "text": "my question"}]);
     messages[4]["content"][0]["content"] = json!("long answer ".repeat(60));
     let document = Value::Array(messages).to_string();
     let all = tokens(wire, Profile::Anthropic, &document);
-    for stage in [Stage::Budget, Stage::Importance, Stage::Summarize] {
+    for stage in [CompactionStage::Budget, CompactionStage::Importance, CompactionStage::Summarize]
+    {
         for tenth in 1..10 {
             let settings = within(Profile::Anthropic, stage, all * tenth / 10);
             let Ok(text) = shorter(wire, &document, &settings) else { continue };
@@ -123,14 +127,14 @@ fn words_of_the_user_behind_a_quoted_answer_were_taken_for_the_tools() {
 
 #[test]
 fn short_words_in_front_of_a_quoted_answer_were_taken_for_the_tools() {
-    let wire = Wire::OpenaiChat;
+    let wire = Format::OpenaiChat;
     let mut messages = messages(wire.name(), "u a u a[x] r[x] a[y] r[y]");
     messages[2]["content"] =
         json!("Why?\n\n[foxwedge] Answer to tool call gone, which is not in this history:\nlate");
     messages[4]["content"] = json!("long answer ".repeat(60));
     let document = Value::Array(messages).to_string();
     let all = tokens(wire, Profile::OpenaiChat, &document);
-    for stage in [Stage::Budget, Stage::Importance] {
+    for stage in [CompactionStage::Budget, CompactionStage::Importance] {
         for tenth in 1..10 {
             let settings = within(Profile::OpenaiChat, stage, all * tenth / 10);
             let Ok(compacted) = left(wire, &document, &settings) else { continue };
@@ -141,7 +145,7 @@ fn short_words_in_front_of_a_quoted_answer_were_taken_for_the_tools() {
 
 #[test]
 fn instructions_went_with_the_approval_behind_them() {
-    let (wire, profile) = (Wire::OpenaiResponses, Profile::OpenaiResponses);
+    let (wire, profile) = (Format::OpenaiResponses, Profile::OpenaiResponses);
     let document = json!([
         {"role": "system", "content": "never push"},
         {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true},
@@ -150,7 +154,8 @@ fn instructions_went_with_the_approval_behind_them() {
     ])
     .to_string();
     let all = tokens(wire, profile, &document);
-    for stage in [Stage::Budget, Stage::Importance, Stage::Summarize] {
+    for stage in [CompactionStage::Budget, CompactionStage::Importance, CompactionStage::Summarize]
+    {
         for tenth in 1..10 {
             let settings = within(profile, stage, all * tenth / 10);
             let Ok(text) = shorter(wire, &document, &settings) else { continue };
@@ -161,17 +166,17 @@ fn instructions_went_with_the_approval_behind_them() {
 
 #[test]
 fn importance_refused_a_budget_that_it_could_reach() {
-    let wire = Wire::Anthropic;
+    let wire = Format::Anthropic;
     let document = long(wire.name(), 20, 3).to_string();
     let profile = Profile::Strict;
-    let mut settings = within(profile, Stage::Importance, 1);
+    let mut settings = within(profile, CompactionStage::Importance, 1);
     settings.pins = vec![1, 5];
     let least = match left(wire, &document, &settings) {
-        Err(CompactError::CannotShrink(short)) => short.least,
+        Err(CompactError::CannotShrink(short)) => short.total_needed,
         other => panic!("one token is not enough: {other:?}"),
     };
     for most in (least..least + 600).step_by(7) {
-        settings.limits = Some(Limits::exactly(most));
+        settings.limits = Some(TokenLimits::exactly(most));
         let result = left(wire, &document, &settings);
         assert!(result.is_ok(), "{least} are enough, {most} are not: {:?}", result.err());
     }
@@ -180,20 +185,25 @@ fn importance_refused_a_budget_that_it_could_reach() {
 #[test]
 fn at_a_steady_pace_the_beginning_of_a_growing_history_changes_less_often() {
     let (mut once, mut steady) = (0, 0);
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let whole = list(&long(wire.name(), 70, 13));
-        for stage in [Stage::Budget, Stage::Elide] {
-            once += broken_beginnings(wire, &whole, stage, Pace::Once);
-            steady += broken_beginnings(wire, &whole, stage, Pace::Steady);
+        for stage in [CompactionStage::Budget, CompactionStage::Elide] {
+            once += broken_beginnings(wire, &whole, stage, CompactionPace::WholeHistory);
+            steady += broken_beginnings(wire, &whole, stage, CompactionPace::Incremental);
         }
     }
     assert!(steady * 4 <= once * 3, "{steady} at a steady pace, {once} else");
 }
 
 /// How often a history that grows does not begin as it did before.
-fn broken_beginnings(wire: Wire, whole: &[Value], stage: Stage, pace: Pace) -> usize {
+fn broken_beginnings(
+    wire: Format,
+    whole: &[Value],
+    stage: CompactionStage,
+    pace: CompactionPace,
+) -> usize {
     let all = tokens(wire, Profile::Strict, &Value::Array(whole.to_vec()).to_string());
-    let limits = Limits::new(all * 4 / 10, all * 2 / 10).at(pace);
+    let limits = TokenLimits::new(all * 4 / 10, all * 2 / 10).with_pace(pace);
     let settings = plan(bold(Profile::OpenaiChat), &[stage], Some(limits));
     let (mut last, mut broken): (Vec<Value>, usize) = (Vec::new(), 0);
     for count in (10..whole.len()).step_by(5) {
@@ -214,9 +224,13 @@ fn a_summary_of_the_providers_own_went() {
     let document = format!(
         r#"[{{"role":"user","content":"go"}},{{"type":"compaction","id":"cmp_1","encrypted_content":"abc"}},{{"role":"user","content":"{long}"}},{{"role":"assistant","content":"done"}},{{"role":"user","content":"on"}}]"#
     );
-    for stage in [Stage::Budget, Stage::Importance, Stage::Window(Fraction::HALF)] {
+    for stage in [
+        CompactionStage::Budget,
+        CompactionStage::Importance,
+        CompactionStage::Window(HistoryFraction::HALF),
+    ] {
         let settings = within(Profile::OpenaiResponses, stage, 80);
-        let made = shorter(Wire::OpenaiResponses, &document, &settings).expect("the rest fits");
+        let made = shorter(Format::OpenaiResponses, &document, &settings).expect("the rest fits");
         assert!(made.contains("cmp_1"), "{}: {made}", stage.name());
         assert!(!made.contains("word word"), "{}: {made}", stage.name());
     }
@@ -230,7 +244,7 @@ fn what_was_carried_out_of_an_answer_stayed_when_its_answer_went() {
     messages[2]["content"] = json!([{"type": "hologram", "x": 1}]);
     let document = Value::Array(messages).to_string();
     // Without the turn itself it would fit.
-    let settings = within(Profile::OpenaiChat, Stage::Budget, 100);
-    let text = shorter(Wire::OpenaiChat, &document, &settings).expect("both wishes fit");
+    let settings = within(Profile::OpenaiChat, CompactionStage::Budget, 100);
+    let text = shorter(Format::OpenaiChat, &document, &settings).expect("both wishes fit");
     assert!(!text.contains("hologram") && !text.contains("tool_calls"), "{text}");
 }

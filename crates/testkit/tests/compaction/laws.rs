@@ -1,26 +1,32 @@
 //! The laws of compaction, for every format, every profile and every strategy.
 
-use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_core::{
+    Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
+};
 use foxwedge_testkit::laws::{Case, Tally, compaction::run};
 
 /// Cases for each format and profile.
 const CASES: u64 = 24;
 
-fn hold(wire: Wire) {
+fn hold(wire: Format) {
     let mut tally = Tally::default();
     for (index, profile) in Profile::ALL.into_iter().enumerate() {
         for number in 0..CASES {
             let unanswered = match number % 6 {
-                4 => Unanswered::DropTurn,
-                5 => Unanswered::DropCall,
-                _ => Unanswered::Answer,
+                4 => UnansweredPolicy::DropTurn,
+                5 => UnansweredPolicy::DropCall,
+                _ => UnansweredPolicy::Answer,
             };
             let policy = Policy {
                 unanswered,
-                orphans: if number % 4 == 3 { Orphans::Drop } else { Orphans::Quote },
-                tail: if number % 3 == 2 { Tail::Pending } else { Tail::Dead },
-                bold: true,
-                language: if number % 9 == 8 { Language::Chinese } else { Language::English },
+                orphans: if number % 4 == 3 { OrphanPolicy::Drop } else { OrphanPolicy::Quote },
+                tail: if number % 3 == 2 { TailPolicy::Pending } else { TailPolicy::Dead },
+                allow_unsafe: true,
+                language: if number % 9 == 8 {
+                    PlaceholderLanguage::Chinese
+                } else {
+                    PlaceholderLanguage::English
+                },
             };
             let seed = 1 + number + 1_000_000 * index as u64;
             run(&Case { seed, agent: None, wire, profile, policy, size: 14 }, &mut tally);
@@ -40,25 +46,25 @@ fn hold(wire: Wire) {
 
 #[test]
 fn the_laws_of_compaction_hold_for_openai_chat() {
-    hold(Wire::OpenaiChat);
+    hold(Format::OpenaiChat);
 }
 
 #[test]
 fn the_laws_of_compaction_hold_for_openai_responses() {
-    hold(Wire::OpenaiResponses);
+    hold(Format::OpenaiResponses);
 }
 
 #[test]
 fn the_laws_of_compaction_hold_for_anthropic() {
-    hold(Wire::Anthropic);
+    hold(Format::Anthropic);
 }
 
 #[test]
 fn the_laws_of_compaction_hold_for_gemini() {
-    hold(Wire::Gemini);
+    hold(Format::Gemini);
 }
 
 #[test]
 fn the_laws_of_compaction_hold_for_bedrock() {
-    hold(Wire::Bedrock);
+    hold(Format::Bedrock);
 }

@@ -1,7 +1,7 @@
 //! Conformance cases of other systems that concern compaction.
 
-use foxwedge_core::{Policy, Profile, Tail, Wire, compact::Fraction};
-use foxwedge_dialect::compact::{Stage, Summarizer, SummaryRequest, compact};
+use foxwedge_core::{Format, Policy, Profile, TailPolicy, compact::HistoryFraction};
+use foxwedge_dialect::compact::{CompactionStage, HistorySummarizer, SummaryRequest, compact};
 use foxwedge_testkit::{Bytes, body, long, messages};
 use serde_json::Value;
 
@@ -10,14 +10,15 @@ use crate::support::{asked, bold, ids, judged, list, shape, value};
 
 #[test]
 fn t61_a_cut_between_a_batch_and_its_third_result_moves_to_a_legal_boundary() {
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses] {
+    for wire in [Format::OpenaiChat, Format::OpenaiResponses] {
         // The cut that is asked for lies in front of the third answer.
         let document = body(wire.name(), "u u a[A B C] r[A B C] u a u a u a");
         let count = list(&value(&document)).len();
         for place in 0..count {
             let share = (place as f64 + 0.5) / (count - 1) as f64;
-            let fraction = Fraction::new(share.min(1.0)).expect("a share");
-            let settings = plan(bold(Profile::of(wire)), &[Stage::Window(fraction)], None);
+            let fraction = HistoryFraction::new(share.min(1.0)).expect("a share");
+            let settings =
+                plan(bold(Profile::for_format(wire)), &[CompactionStage::Window(fraction)], None);
             let text = shorter(wire, &document, &settings).expect("no budget");
             let (calls, answers) = ids(&list(&value(&text)));
             assert_eq!(calls, answers, "{text}");
@@ -29,11 +30,12 @@ fn t61_a_cut_between_a_batch_and_its_third_result_moves_to_a_legal_boundary() {
 #[test]
 fn t62_a_user_message_wedged_into_a_pair_is_no_place_to_cut() {
     // Stateless histories are repaired first: the answer moves home, and the wedge out of the pair.
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a u a[x] u r[x] u a u");
         for share in 0..=10 {
-            let fraction = Fraction::new(f64::from(share) / 10.0).expect("a share");
-            let settings = plan(bold(Profile::of(wire)), &[Stage::Window(fraction)], None);
+            let fraction = HistoryFraction::new(f64::from(share) / 10.0).expect("a share");
+            let settings =
+                plan(bold(Profile::for_format(wire)), &[CompactionStage::Window(fraction)], None);
             let text = shorter(wire, &document, &settings).expect("no budget");
             let told = shape(&list(&value(&text)));
             assert_eq!(told.contains("a[x]"), told.contains("r[x]"), "{told}");
@@ -43,19 +45,19 @@ fn t62_a_user_message_wedged_into_a_pair_is_no_place_to_cut() {
 
 #[test]
 fn t63_a_kept_message_with_text_and_an_orphaned_result_keeps_its_text() {
-    for wire in [Wire::Anthropic, Wire::Bedrock, Wire::Gemini] {
+    for wire in [Format::Anthropic, Format::Bedrock, Format::Gemini] {
         let mut list = messages(wire.name(), "u a u a u r[gone]");
-        let key = if wire == Wire::Gemini { "parts" } else { "content" };
+        let key = if wire == Format::Gemini { "parts" } else { "content" };
         let words = match wire {
-            Wire::Anthropic => serde_json::json!({"type": "text", "text": "and my own words"}),
+            Format::Anthropic => serde_json::json!({"type": "text", "text": "and my own words"}),
             _ => serde_json::json!({"text": "and my own words"}),
         };
         let last = list.last_mut().and_then(|last| last[key].as_array_mut());
         last.expect("answers are blocks").push(words);
         let document = Value::Array(list).to_string();
-        let all = tokens(wire, Profile::of(wire), &document);
-        for stage in every().into_iter().filter(|stage| *stage != Stage::Elide) {
-            let settings = within(Profile::of(wire), stage, all * 9 / 10);
+        let all = tokens(wire, Profile::for_format(wire), &document);
+        for stage in every().into_iter().filter(|stage| *stage != CompactionStage::Elide) {
+            let settings = within(Profile::for_format(wire), stage, all * 9 / 10);
             let Ok(text) = shorter(wire, &document, &settings) else { continue };
             assert!(text.contains("and my own words"), "{}: {text}", stage.name());
             assert_eq!(ids(&crate::support::list(&value(&text))), (vec![], vec![]), "{text}");
@@ -65,7 +67,7 @@ fn t63_a_kept_message_with_text_and_an_orphaned_result_keeps_its_text() {
 
 #[test]
 fn t64_one_giant_turn_over_budget_shrinks_inside_oldest_first_pairs_intact() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let names: Vec<String> = (0..12).map(|n| format!("call000{n:02}")).collect();
         let names = names.join(" ");
         let mut document = body(wire.name(), &format!("u a[{names}] r[{names}]"));
@@ -74,8 +76,12 @@ fn t64_one_giant_turn_over_budget_shrinks_inside_oldest_first_pairs_intact() {
             document = document.replace(&short, &format!("{short} {}", "and on ".repeat(400)));
         }
         let all = tokens(wire, Profile::Strict, &document);
-        for stage in [Stage::Budget, Stage::Elide, Stage::Importance, Stage::Window(Fraction::HALF)]
-        {
+        for stage in [
+            CompactionStage::Budget,
+            CompactionStage::Elide,
+            CompactionStage::Importance,
+            CompactionStage::Window(HistoryFraction::HALF),
+        ] {
             let settings = within(Profile::Strict, stage, all / 2);
             let text = shorter(wire, &document, &settings).expect("answers can shrink");
             let (calls, answers) = ids(&list(&value(&text)));
@@ -83,7 +89,7 @@ fn t64_one_giant_turn_over_budget_shrinks_inside_oldest_first_pairs_intact() {
             assert_eq!(calls, answers, "{}", stage.name());
             // Every answer that was touched is older than every one that was not.
             let compacted = left(wire, &document, &settings).expect("answers can shrink");
-            let shrunk = compacted.account.stages[0].shrunk.len();
+            let shrunk = compacted.account.stages[0].shortened.len();
             assert!(shrunk > 0 && shrunk <= 12, "{shrunk}");
             let whole = |number: usize| {
                 text.contains(&format!("result of call000{number:02} {}", "and on ".repeat(400)))
@@ -96,14 +102,14 @@ fn t64_one_giant_turn_over_budget_shrinks_inside_oldest_first_pairs_intact() {
 
 #[test]
 fn t65_the_counterpart_of_what_goes_goes_too_by_occurrence() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         // One id, used three times.
         let document = body(wire.name(), "u a[x] r[x] u a[x] r[x] u a[x] r[x] a u");
-        let profile = Profile::of(wire);
+        let profile = Profile::for_format(wire);
         let all = tokens(wire, profile, &document);
         let mut seen = 0;
         for budget in (0..all).step_by(3) {
-            let settings = within(profile, Stage::Budget, budget);
+            let settings = within(profile, CompactionStage::Budget, budget);
             let Ok(text) = shorter(wire, &document, &settings) else { continue };
             let (calls, answers) = ids(&list(&value(&text)));
             assert_eq!(calls.len(), answers.len(), "{text}");
@@ -117,10 +123,10 @@ fn t65_the_counterpart_of_what_goes_goes_too_by_occurrence() {
 
 #[test]
 fn t66_calls_in_flight_survive_a_compaction() {
-    let pending = Policy { tail: Tail::Pending, bold: true, ..Policy::default() };
-    for wire in Wire::ALL {
+    let pending = Policy { tail: TailPolicy::Pending, allow_unsafe: true, ..Policy::default() };
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a u a u a[x y] r[x]");
-        let profile = Profile::of(wire);
+        let profile = Profile::for_format(wire);
         let all = tokens(wire, profile, &document);
         for stage in every() {
             for tenth in 1..10 {
@@ -136,16 +142,18 @@ fn t66_calls_in_flight_survive_a_compaction() {
 
 #[test]
 fn t67_whoever_summarizes_gets_a_request_that_every_provider_takes() {
-    struct Asks(Wire);
-    impl Summarizer for Asks {
+    struct Asks(Format);
+    impl HistorySummarizer for Asks {
         fn name(&self) -> &str {
             "asks"
         }
         fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, String> {
             let prompt = request.prompt();
             let message = match self.0 {
-                Wire::Gemini => serde_json::json!({"role": "user", "parts": [{"text": prompt}]}),
-                Wire::Bedrock => serde_json::json!({"role": "user", "content": [{"text": prompt}]}),
+                Format::Gemini => serde_json::json!({"role": "user", "parts": [{"text": prompt}]}),
+                Format::Bedrock => {
+                    serde_json::json!({"role": "user", "content": [{"text": prompt}]})
+                }
                 _ => serde_json::json!({"role": "user", "content": prompt}),
             };
             let document = Value::Array(vec![message]).to_string();
@@ -155,10 +163,11 @@ fn t67_whoever_summarizes_gets_a_request_that_every_provider_takes() {
             }
         }
     }
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let dangling = body(wire.name(), "u a[x y] r[y] u a[z] u a u");
         for document in [dangling, long(wire.name(), 30, 8).to_string()] {
-            let mut settings = plan(bold(Profile::of(wire)), &[Stage::Summarize], None);
+            let mut settings =
+                plan(bold(Profile::for_format(wire)), &[CompactionStage::Summarize], None);
             settings.recent = Some(8);
             let result = compact(&document, wire, &settings, &mut Bytes, &mut Asks(wire));
             assert!(result.is_ok(), "{:?}", result.err());
@@ -168,9 +177,9 @@ fn t67_whoever_summarizes_gets_a_request_that_every_provider_takes() {
 
 #[test]
 fn pins_and_instructions_stay_whatever_the_budget_says() {
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses] {
+    for wire in [Format::OpenaiChat, Format::OpenaiResponses] {
         let document = body(wire.name(), "s s u a u a[x] r[x] u a u a u");
-        let profile = Profile::of(wire);
+        let profile = Profile::for_format(wire);
         let all = tokens(wire, profile, &document);
         for stage in every() {
             for tenth in 1..10 {

@@ -1,10 +1,10 @@
 //! The behaviours that compaction owes to the seeds, named after the behaviour.
 
 use foxwedge_core::{
-    Policy, Profile, Wire,
-    compact::{Cut, Fraction},
+    Format, Policy, Profile,
+    compact::{HistoryCut, HistoryFraction},
 };
-use foxwedge_dialect::compact::{CompactError, Stage, SummaryRequest, compact};
+use foxwedge_dialect::compact::{CompactError, CompactionStage, SummaryRequest, compact};
 use foxwedge_testkit::{Bytes, body, inventory, long, lost};
 use serde_json::{Value, json};
 
@@ -20,12 +20,16 @@ fn b1_1_no_cut_falls_into_a_unit_whatever_lies_between_call_and_result() {
         "u a u a a[x] r[x] u a u a",
         "u a[x y] r[y x] u a[x] r[x] u",
     ];
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for shape in shapes {
             let document = body(wire.name(), shape);
             for percent in (0..=100).step_by(5) {
-                let fraction = Fraction::new(f64::from(percent) / 100.0).expect("a share");
-                let settings = plan(bold(Profile::of(wire)), &[Stage::Window(fraction)], None);
+                let fraction = HistoryFraction::new(f64::from(percent) / 100.0).expect("a share");
+                let settings = plan(
+                    bold(Profile::for_format(wire)),
+                    &[CompactionStage::Window(fraction)],
+                    None,
+                );
                 let text = shorter(wire, &document, &settings).expect("a cut needs no budget");
                 let (calls, answers) = ids(&list(&value(&text)));
                 let sorted = |mut ids: Vec<String>| {
@@ -52,17 +56,20 @@ fn b1_2_the_first_message_stays_and_an_even_share_goes_as_it_always_did() {
     ];
     for (shape, share, expected) in table {
         let document = body("openai-chat", shape);
-        let fraction = Fraction::new(share).expect("a share");
-        let settings = plan(bold(Profile::OpenaiChat), &[Stage::Window(fraction)], None);
-        let compacted = left(Wire::OpenaiChat, &document, &settings).expect("no budget");
+        let fraction = HistoryFraction::new(share).expect("a share");
+        let settings = plan(bold(Profile::OpenaiChat), &[CompactionStage::Window(fraction)], None);
+        let compacted = left(Format::OpenaiChat, &document, &settings).expect("no budget");
         assert_eq!(kept(&compacted), expected, "{shape} at {share}");
         let account = &compacted.account;
         let count = list(&value(&document)).len();
         assert_eq!((account.before.messages, account.after.messages), (count, expected.len()));
-        assert_eq!(account.before.tokens, tokens(Wire::OpenaiChat, Profile::OpenaiChat, &document));
-        let after = tokens(Wire::OpenaiChat, Profile::OpenaiChat, &compacted.text);
+        assert_eq!(
+            account.before.tokens,
+            tokens(Format::OpenaiChat, Profile::OpenaiChat, &document)
+        );
+        let after = tokens(Format::OpenaiChat, Profile::OpenaiChat, &compacted.text);
         assert_eq!(account.after.tokens, after);
-        let given_up: usize = account.given_up().iter().map(ExactSizeIterator::len).sum();
+        let given_up: usize = account.removed_ranges().iter().map(ExactSizeIterator::len).sum();
         assert_eq!(given_up, count - expected.len());
     }
 }
@@ -72,25 +79,30 @@ fn b1_3_a_cut_moves_to_the_nearest_edge_and_over_budget_something_always_goes() 
     // Asked for is message 3 or 5; the turn reaches from 2 to 6.
     let document = body("openai-chat", "u a a[x y z] r[x y z] u a u");
     let cut = |share: f64| {
-        let fraction = Fraction::new(share).expect("a share");
-        let settings = plan(bold(Profile::OpenaiChat), &[Stage::Window(fraction)], None);
-        let compacted = left(Wire::OpenaiChat, &document, &settings).expect("no budget");
+        let fraction = HistoryFraction::new(share).expect("a share");
+        let settings = plan(bold(Profile::OpenaiChat), &[CompactionStage::Window(fraction)], None);
+        let compacted = left(Format::OpenaiChat, &document, &settings).expect("no budget");
         (compacted.account.stages[0].cut, kept(&compacted))
     };
     // `a a[..]` is one turn: messages 1 to 5.
-    assert_eq!(cut(0.3), (Some(Cut { asked: 3, made: 6 }), vec![0, 6, 7, 8]));
-    assert_eq!(cut(0.6), (Some(Cut { asked: 5, made: 6 }), vec![0, 6, 7, 8]));
-    for wire in Wire::ALL {
+    assert_eq!(cut(0.3), (Some(HistoryCut { requested: 3, actual: 6 }), vec![0, 6, 7, 8]));
+    assert_eq!(cut(0.6), (Some(HistoryCut { requested: 5, actual: 6 }), vec![0, 6, 7, 8]));
+    for wire in Format::ALL {
         for shape in ["u a[x] r[x] u", "u a[x y] r[x y] a u", "u a u", "u a[x] r[x]"] {
             let document = body(wire.name(), shape);
-            let profile = Profile::of(wire);
+            let profile = Profile::for_format(wire);
             let all = tokens(wire, profile, &document);
-            let fraction = Fraction::new(0.01).expect("a share");
-            let result =
-                shorter(wire, &document, &within(profile, Stage::Window(fraction), all - 1));
+            let fraction = HistoryFraction::new(0.01).expect("a share");
+            let result = shorter(
+                wire,
+                &document,
+                &within(profile, CompactionStage::Window(fraction), all - 1),
+            );
             match result {
                 Ok(text) => assert!(tokens(wire, profile, &text) < all, "{shape}\n{text}"),
-                Err(CompactError::CannotShrink(short)) => assert!(short.least >= all, "{short:?}"),
+                Err(CompactError::CannotShrink(short)) => {
+                    assert!(short.total_needed >= all, "{short:?}")
+                }
                 Err(other) => panic!("{shape}: {other}"),
             }
         }
@@ -100,7 +112,7 @@ fn b1_3_a_cut_moves_to_the_nearest_edge_and_over_budget_something_always_goes() 
 #[test]
 fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarizes() {
     struct Listener(Option<(String, String)>);
-    impl foxwedge_dialect::compact::Summarizer for Listener {
+    impl foxwedge_dialect::compact::HistorySummarizer for Listener {
         fn name(&self) -> &str {
             "a listener"
         }
@@ -109,10 +121,10 @@ fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarize
             Ok("They looked at two things.".to_owned())
         }
     }
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         // The second call was never answered.
         let document = body(wire.name(), "u a[x y] r[x] u a u a u");
-        let mut settings = within(Profile::of(wire), Stage::Summarize, 1_000);
+        let mut settings = within(Profile::for_format(wire), CompactionStage::Summarize, 1_000);
         settings.limits = None;
         settings.recent = Some(0);
         let mut listener = Listener(None);
@@ -125,8 +137,8 @@ fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarize
         assert_eq!(told.matches("Answer").count(), 2, "{told}");
         // As one user message the request is sound everywhere.
         let request = match wire {
-            Wire::Gemini => json!([{"role": "user", "parts": [{"text": prompt}]}]),
-            Wire::Bedrock => json!([{"role": "user", "content": [{"text": prompt}]}]),
+            Format::Gemini => json!([{"role": "user", "parts": [{"text": prompt}]}]),
+            Format::Bedrock => json!([{"role": "user", "content": [{"text": prompt}]}]),
             _ => json!([{"role": "user", "content": prompt}]),
         };
         assert_eq!(judged(wire, &bold(Profile::Strict), &request.to_string()), []);
@@ -138,10 +150,10 @@ fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarize
 
 #[test]
 fn b1_7_results_for_calls_that_were_condensed_away_become_user_text() {
-    for wire in Wire::ALL {
-        let profile = Profile::of(wire);
+    for wire in Format::ALL {
+        let profile = Profile::for_format(wire);
         let document = body(wire.name(), "u a[x] r[x] a u a u a u");
-        let mut settings = plan(bold(profile), &[Stage::Summarize], None);
+        let mut settings = plan(bold(profile), &[CompactionStage::Summarize], None);
         settings.recent = Some(0);
         let text = shorter(wire, &document, &settings).expect("it can be condensed");
         assert_eq!(ids(&list(&value(&text))).0, Vec::<String>::new(), "{text}");
@@ -161,23 +173,23 @@ fn b1_7_results_for_calls_that_were_condensed_away_become_user_text() {
 #[test]
 fn b1_16_scenario_3_the_cut_moves_from_3_to_2_and_messages_2_to_5_are_kept() {
     for (wire, shape) in [
-        (Wire::OpenaiChat, "s u a[x] r[x] u a"),
-        (Wire::OpenaiResponses, "s u a[x] r[x] u a"),
-        (Wire::Anthropic, "u u a[x] r[x] u a"),
+        (Format::OpenaiChat, "s u a[x] r[x] u a"),
+        (Format::OpenaiResponses, "s u a[x] r[x] u a"),
+        (Format::Anthropic, "u u a[x] r[x] u a"),
     ] {
         let document = body(wire.name(), shape);
-        let compacted = left(wire, &document, &half(Profile::of(wire))).expect("no budget");
-        assert_eq!(compacted.account.stages[0].cut, Some(Cut { asked: 3, made: 2 }));
+        let compacted = left(wire, &document, &half(Profile::for_format(wire))).expect("no budget");
+        assert_eq!(compacted.account.stages[0].cut, Some(HistoryCut { requested: 3, actual: 2 }));
         assert_eq!(kept(&compacted), [0, 2, 3, 4, 5], "{}", compacted.text);
-        assert!(compacted.messages.iter().all(|line| line.kept), "{:?}", compacted.messages);
-        assert_eq!(compacted.account.given_up(), vec![1..2; 1]);
-        shorter(wire, &document, &half(Profile::of(wire))).expect("no budget");
+        assert!(compacted.messages.iter().all(|line| line.unchanged), "{:?}", compacted.messages);
+        assert_eq!(compacted.account.removed_ranges(), vec![1..2; 1]);
+        shorter(wire, &document, &half(Profile::for_format(wire))).expect("no budget");
     }
 }
 
 #[test]
 fn b1_17_a_compaction_that_fails_leaves_the_history_as_it_was() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 30, 4).to_string();
         let copy = document.clone();
         for stage in super::every() {
@@ -187,7 +199,7 @@ fn b1_17_a_compaction_that_fails_leaves_the_history_as_it_was() {
         assert_eq!(document, copy);
         // And one that succeeds is a document of its own, whole.
         let fits = tokens(wire, Profile::Strict, &document) / 2;
-        let result = left(wire, &document, &within(Profile::Strict, Stage::Budget, fits));
+        let result = left(wire, &document, &within(Profile::Strict, CompactionStage::Budget, fits));
         let text = result.expect("it fits").text.into_owned();
         assert!(serde_json::from_str::<Value>(&text).is_ok());
         assert_eq!(document, copy);
@@ -196,18 +208,18 @@ fn b1_17_a_compaction_that_fails_leaves_the_history_as_it_was() {
 
 #[test]
 fn b4_13_no_split_parts_a_unit_and_overflow_is_told_before_any_request() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = long(wire.name(), 26, 6).to_string();
         let all = tokens(wire, Profile::Strict, &document);
-        let stages = [Stage::Elide, Stage::Budget];
+        let stages = [CompactionStage::Elide, CompactionStage::Budget];
         for tenth in [0, 1, 3, 6, 9] {
-            let limits = foxwedge_core::compact::Limits::exactly(all * tenth / 10);
+            let limits = foxwedge_core::compact::TokenLimits::exactly(all * tenth / 10);
             let settings = plan(bold(Profile::Strict), &stages, Some(limits));
             match shorter(wire, &document, &settings) {
                 Ok(_) => assert!(tenth > 0),
                 Err(error) => {
                     let told = error.to_string();
-                    let budget = format!("{} are allowed", limits.most());
+                    let budget = format!("{} are allowed", limits.max_tokens());
                     assert!(told.contains(&budget) && told.contains("message"), "{told}");
                 }
             }
@@ -217,16 +229,19 @@ fn b4_13_no_split_parts_a_unit_and_overflow_is_told_before_any_request() {
 
 #[test]
 fn a_running_call_stays_open_and_a_dead_one_is_answered() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a u a u a[x]");
-        let pending =
-            Policy { tail: foxwedge_core::Tail::Pending, bold: true, ..Policy::default() };
-        let profile = Profile::of(wire);
+        let pending = Policy {
+            tail: foxwedge_core::TailPolicy::Pending,
+            allow_unsafe: true,
+            ..Policy::default()
+        };
+        let profile = Profile::for_format(wire);
         for (policy, end) in
-            [(pending, "a[x]"), (Policy { bold: true, ..Policy::default() }, "r[x~]")]
+            [(pending, "a[x]"), (Policy { allow_unsafe: true, ..Policy::default() }, "r[x~]")]
         {
-            let fraction = Fraction::new(1.0).expect("a share");
-            let settings = plan(asked(profile, policy), &[Stage::Window(fraction)], None);
+            let fraction = HistoryFraction::new(1.0).expect("a share");
+            let settings = plan(asked(profile, policy), &[CompactionStage::Window(fraction)], None);
             let text = shorter(wire, &document, &settings).expect("no budget");
             assert!(shape(&list(&value(&text))).ends_with(end), "{text}");
         }
@@ -235,9 +250,9 @@ fn a_running_call_stays_open_and_a_dead_one_is_answered() {
 
 #[test]
 fn every_text_of_what_is_kept_is_there_and_repairing_again_changes_nothing() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let document = body(wire.name(), "u a[x] r[x] a u a[y] r[y] a u a u");
-        let profile = Profile::of(wire);
+        let profile = Profile::for_format(wire);
         let settings = half(profile);
         let compacted = left(wire, &document, &settings).expect("no budget");
         let old = list(&value(&document));

@@ -4,25 +4,30 @@
 //! instructions, `o` for open calls, `r` for answers to calls that lie on the server.
 
 use foxwedge_core::{
-    Profile, Wire,
-    compact::{Hold, units},
-    pair,
+    Format, Profile,
+    compact::{UnitHold, split_units},
+    pair_calls,
 };
-use foxwedge_dialect::{read, want};
+use foxwedge_dialect::{outline_options, read};
 use foxwedge_testkit::body;
 use serde_json::{Value, json};
 
-fn told(wire: Wire, document: &str) -> String {
-    let reading = read(document, wire, want(Profile::of(wire))).expect("a shape can be read");
-    let units = units(&reading.draft, &pair(&reading.draft));
+fn told(wire: Format, document: &str) -> String {
+    let reading = read(document, wire, outline_options(Profile::for_format(wire)))
+        .expect("a shape can be read");
+    let units = split_units(&reading.draft, &pair_calls(&reading.draft));
     let unit = |unit: &foxwedge_core::compact::Unit| {
         let (first, last) = (unit.messages.start, unit.messages.end - 1);
         let sign = match unit.hold {
-            Hold::Free => "",
-            Hold::Instructions => "i",
-            Hold::Open => "o",
-            Hold::Remote => "r",
-            Hold::Pinned | Hold::First | Hold::Last | Hold::End | Hold::Summary => "?",
+            UnitHold::Free => "",
+            UnitHold::Instructions => "i",
+            UnitHold::Open => "o",
+            UnitHold::Remote => "r",
+            UnitHold::Pinned
+            | UnitHold::First
+            | UnitHold::Last
+            | UnitHold::End
+            | UnitHold::Summary => "?",
         };
         if first == last { format!("{first}{sign}") } else { format!("{first}-{last}{sign}") }
     };
@@ -62,7 +67,7 @@ fn turns_and_all_their_answers_are_one() {
         ("s s", "0i 1i"),
     ];
     for (shape, expected) in table {
-        assert_eq!(told(Wire::Anthropic, &body("anthropic", shape)), expected, "{shape}");
+        assert_eq!(told(Format::Anthropic, &body("anthropic", shape)), expected, "{shape}");
     }
 }
 
@@ -74,7 +79,7 @@ fn every_answer_has_a_message_of_its_own_in_the_chat_format() {
         ("s u a[x] r[x] u", "0i 1 2-3 4"),
     ];
     for (shape, expected) in table {
-        assert_eq!(told(Wire::OpenaiChat, &body("openai-chat", shape)), expected, "{shape}");
+        assert_eq!(told(Format::OpenaiChat, &body("openai-chat", shape)), expected, "{shape}");
     }
 }
 
@@ -94,7 +99,7 @@ fn reasoning_and_calls_of_a_turn_are_one_in_the_responses_format() {
         (json!([user, say, referred, user]), "0 1 2r 3"),
     ];
     for (items, expected) in table {
-        assert_eq!(told(Wire::OpenaiResponses, &items.to_string()), expected, "{items}");
+        assert_eq!(told(Format::OpenaiResponses, &items.to_string()), expected, "{items}");
     }
 }
 
@@ -103,7 +108,7 @@ fn an_answer_to_a_call_on_the_server_stays() {
     let answer = json!({"type": "function_call_output", "call_id": "x", "output": "ok"});
     let user = json!({"role": "user", "content": "go on"});
     let body = json!({"model": "gpt-5", "previous_response_id": "resp_1", "input": [answer, user]});
-    assert_eq!(told(Wire::OpenaiResponses, &body.to_string()), "0r 1");
+    assert_eq!(told(Format::OpenaiResponses, &body.to_string()), "0r 1");
 }
 
 #[test]
@@ -114,7 +119,7 @@ fn functions_of_the_older_kind_hang_on_what_stands_before_them() {
         {"role": "function", "name": "look", "content": "ok"},
         {"role": "user", "content": "go on"}
     ]);
-    assert_eq!(told(Wire::OpenaiChat, &list.to_string()), "0 1-2 3");
+    assert_eq!(told(Format::OpenaiChat, &list.to_string()), "0 1-2 3");
 }
 
 #[test]
@@ -127,18 +132,20 @@ fn media_that_was_carried_out_of_an_answer_stays_with_it() {
             {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
         ]}),
     );
-    assert_eq!(told(Wire::OpenaiChat, &Value::Array(list).to_string()), "0 1-3 4 5");
+    assert_eq!(told(Format::OpenaiChat, &Value::Array(list).to_string()), "0 1-3 4 5");
 }
 
 #[test]
 fn units_cover_every_history_without_gaps() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for seed in 0..200 {
             let mut random = foxwedge_testkit::Random::new(seed);
             let text = foxwedge_testkit::history(&mut random, wire.name(), 12).to_string();
-            let Ok(reading) = read(&text, wire, want(Profile::of(wire))) else { continue };
+            let Ok(reading) = read(&text, wire, outline_options(Profile::for_format(wire))) else {
+                continue;
+            };
             let mut next = 0;
-            for unit in units(&reading.draft, &pair(&reading.draft)) {
+            for unit in split_units(&reading.draft, &pair_calls(&reading.draft)) {
                 assert_eq!(unit.messages.start, next, "{text}");
                 assert!(!unit.messages.is_empty(), "{text}");
                 next = unit.messages.end;

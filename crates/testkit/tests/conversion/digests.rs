@@ -1,21 +1,21 @@
 //! Conversations found again: however a history is spelled and in whichever format, its values are
 //! the same.
 
-use foxwedge_core::{Policy, Wire};
+use foxwedge_core::{Format, Policy};
 use foxwedge_dialect::{
-    Want,
-    canon::Lost,
-    convert::{Options, request},
+    OutlineOptions,
+    convert::{ConversionOptions, request},
+    model::LossKind,
     read,
 };
 use foxwedge_testkit::{Random, sound_history, spelled};
 
 const SCOPE: u128 = 1;
-const CLIENTS: [Wire; 3] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic];
+const CLIENTS: [Format; 3] = [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic];
 
 /// The values after each message.
-fn values(document: &str, wire: Wire) -> Vec<u128> {
-    read(document, wire, Want::default()).expect("a history").chain(SCOPE)
+fn values(document: &str, wire: Format) -> Vec<u128> {
+    read(document, wire, OutlineOptions::default()).expect("a history").message_digests(SCOPE)
 }
 
 #[test]
@@ -40,22 +40,22 @@ fn another_format_comes_to_the_same_value() {
         for to in CLIENTS {
             for seed in 0..150 {
                 let document = sound_history(&mut Random::new(seed), from.name(), 14).to_string();
-                let options = Options {
-                    policy: Policy { bold: true, ..Policy::default() },
-                    ..Options::default()
+                let options = ConversionOptions {
+                    policy: Policy { allow_unsafe: true, ..Policy::default() },
+                    ..ConversionOptions::default()
                 };
                 let converted = request(&document, from, to, &options).expect("a history");
                 // What counts for nothing may be lost.
-                let counts = |what: Lost| {
+                let counts = |what: LossKind| {
                     !matches!(
                         what,
-                        Lost::Reasoning
-                            | Lost::Signature
-                            | Lost::CacheMark
-                            | Lost::ErrorMark
-                            | Lost::Instructions
-                            | Lost::Order
-                            | Lost::Setting
+                        LossKind::Reasoning
+                            | LossKind::Signature
+                            | LossKind::CacheMark
+                            | LossKind::ErrorMark
+                            | LossKind::Instructions
+                            | LossKind::Order
+                            | LossKind::Setting
                     )
                 };
                 // What built-in tools answer is told as text elsewhere.
@@ -67,11 +67,11 @@ fn another_format_comes_to_the_same_value() {
                 ];
                 let told = built_in.iter().any(|kind| document.contains(kind));
                 let changed = told
-                    || converted.losses.iter().any(|loss| counts(loss.what))
+                    || converted.losses.iter().any(|loss| counts(loss.kind))
                     || !converted.renamed.is_empty()
-                    || !converted.names.is_empty()
-                    || !converted.before.is_empty()
-                    || !converted.behind.is_empty();
+                    || !converted.renamed_tools.is_empty()
+                    || !converted.source_edits.is_empty()
+                    || !converted.target_edits.is_empty();
                 if changed {
                     continue;
                 }

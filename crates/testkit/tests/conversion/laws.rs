@@ -1,26 +1,32 @@
 //! The laws of conversion, from every format to every profile, under every policy.
 
-use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_core::{
+    Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
+};
 use foxwedge_testkit::laws::{Case, Tally, conversion::run};
 
 /// Cases for each format and profile.
 const CASES: u64 = 40;
 
-fn hold(wire: Wire) {
+fn hold(wire: Format) {
     let mut tally = Tally::default();
     for (index, profile) in Profile::ALL.into_iter().enumerate() {
         for number in 0..CASES {
             let unanswered = match number % 8 {
-                6 => Unanswered::DropTurn,
-                7 => Unanswered::DropCall,
-                _ => Unanswered::Answer,
+                6 => UnansweredPolicy::DropTurn,
+                7 => UnansweredPolicy::DropCall,
+                _ => UnansweredPolicy::Answer,
             };
             let policy = Policy {
                 unanswered,
-                orphans: if number % 5 == 4 { Orphans::Drop } else { Orphans::Quote },
-                tail: if number % 7 == 6 { Tail::Pending } else { Tail::Dead },
-                bold: true,
-                language: if number % 9 == 8 { Language::Chinese } else { Language::English },
+                orphans: if number % 5 == 4 { OrphanPolicy::Drop } else { OrphanPolicy::Quote },
+                tail: if number % 7 == 6 { TailPolicy::Pending } else { TailPolicy::Dead },
+                allow_unsafe: true,
+                language: if number % 9 == 8 {
+                    PlaceholderLanguage::Chinese
+                } else {
+                    PlaceholderLanguage::English
+                },
             };
             let seed = 1 + number + 1_000_000 * index as u64;
             run(&Case { seed, agent: None, wire, profile, policy, size: 12 }, &mut tally);
@@ -39,25 +45,25 @@ fn hold(wire: Wire) {
 
 #[test]
 fn the_laws_of_conversion_hold_from_openai_chat() {
-    hold(Wire::OpenaiChat);
+    hold(Format::OpenaiChat);
 }
 
 #[test]
 fn the_laws_of_conversion_hold_from_openai_responses() {
-    hold(Wire::OpenaiResponses);
+    hold(Format::OpenaiResponses);
 }
 
 #[test]
 fn the_laws_of_conversion_hold_from_anthropic() {
-    hold(Wire::Anthropic);
+    hold(Format::Anthropic);
 }
 
 #[test]
 fn the_laws_of_conversion_hold_from_gemini() {
-    hold(Wire::Gemini);
+    hold(Format::Gemini);
 }
 
 #[test]
 fn the_laws_of_conversion_hold_from_bedrock() {
-    hold(Wire::Bedrock);
+    hold(Format::Bedrock);
 }

@@ -1,10 +1,10 @@
 //! Conformance cases of other systems that concern conversion. Where we differ on purpose, the test
 //! asserts ours and says why.
 
-use foxwedge_core::{Orphans, Policy, Profile, Unanswered, Wire};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, UnansweredPolicy};
 use foxwedge_dialect::{
-    canon::Lost,
-    convert::{Options, request},
+    convert::{ConversionOptions, request},
+    model::LossKind,
 };
 use foxwedge_testkit::{body, difference, gist};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn t26_calls_without_ids_get_ids_that_pair_by_occurrence() {
     let document = document.replace("\"id\":\"x\",", "").replace("\"id\":\"y\",", "");
     assert!(!document.contains("\"id\""), "{document}");
     for profile in [Profile::OpenaiChat, Profile::OpenaiResponses, Profile::Anthropic] {
-        let converted = sent(Wire::Gemini, profile, &document);
+        let converted = sent(Format::Gemini, profile, &document);
         let (calls, answers) = ids(&list(&converted));
         assert_eq!(calls, answers, "{}", converted.body);
         assert!(calls[0] != calls[1] && !calls[0].is_empty());
@@ -34,13 +34,14 @@ fn t27_an_id_of_446_characters_is_short_for_responses_and_comes_back() {
     let document = body("anthropic", "u a[x y] r[x y] u");
     let document =
         document.replace("\"x\"", &format!("\"{one}\"")).replace("\"y\"", &format!("\"{other}\""));
-    let there = sent(Wire::Anthropic, Profile::OpenaiResponses, &document);
+    let there = sent(Format::Anthropic, Profile::OpenaiResponses, &document);
     let (calls, answers) = ids(&list(&there));
     assert_eq!(calls, answers);
     assert!(calls.iter().all(|id| id.len() <= 64) && calls[0] != calls[1], "{calls:?}");
-    let options = Options { restore: there.renamed.clone(), ..Options::default() };
-    let back =
-        request(&there.body, Wire::OpenaiResponses, Wire::Anthropic, &options).expect("it reads");
+    let options =
+        ConversionOptions { restored_ids: there.renamed.clone(), ..ConversionOptions::default() };
+    let back = request(&there.body, Format::OpenaiResponses, Format::Anthropic, &options)
+        .expect("it reads");
     assert_eq!(ids(&list(&back)).0, [one, other]);
 }
 
@@ -48,7 +49,7 @@ fn t27_an_id_of_446_characters_is_short_for_responses_and_comes_back() {
 fn t28_ids_for_mistral_have_nine_characters_and_do_not_collide() {
     let names: Vec<String> = (0..60).map(|n| format!("toolu_abcdefghi_{n}")).collect();
     let document = body("anthropic", &format!("u a[{0}] r[{0}] u", names.join(" ")));
-    let converted = sent(Wire::Anthropic, Profile::Mistral, &document);
+    let converted = sent(Format::Anthropic, Profile::Mistral, &document);
     let (mut calls, answers) = ids(&list(&converted));
     assert_eq!(calls, answers);
     assert!(calls.iter().all(|id| id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric())));
@@ -62,7 +63,7 @@ fn t29_composite_ids_that_share_their_first_half_stay_two_ids() {
     let document =
         body("openai-responses", "u a[call_x|fc_1 call_x|fc_2] r[call_x|fc_1 call_x|fc_2]");
     for profile in Profile::ALL {
-        let converted = sent(Wire::OpenaiResponses, profile, &document);
+        let converted = sent(Format::OpenaiResponses, profile, &document);
         let (calls, answers) = ids(&list(&converted));
         assert_eq!(calls, answers, "{}", converted.body);
         assert_ne!(calls[0], calls[1]);
@@ -71,7 +72,7 @@ fn t29_composite_ids_that_share_their_first_half_stay_two_ids() {
 
 #[test]
 fn t30_two_parallel_calls_of_one_tool_stay_two_calls_with_two_answers_for_gemini() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         // The shapes name their tools by the id; here both have one name, and the same arguments.
         let document = body(from.name(), "u a[x y] r[x y] u");
         let document = document.replace("tool_y", "tool_x").replace("of_y", "of_x");
@@ -87,7 +88,7 @@ fn t30_two_parallel_calls_of_one_tool_stay_two_calls_with_two_answers_for_gemini
 
 #[test]
 fn t31_answers_in_messages_of_their_own_become_one_turn_for_gemini() {
-    for from in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Bedrock] {
+    for from in [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Bedrock] {
         let document = body(from.name(), "u a[x y z] r[x] r[y] r[z]");
         let converted = sent(from, Profile::Gemini, &document);
         assert_eq!(shape(&converted), "u a[x y z] r[x y z]", "{}", converted.body);
@@ -104,9 +105,9 @@ fn t54_what_a_format_cannot_show_is_said_and_the_pair_stays() {
             {"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}]}]}
     ])
     .to_string();
-    let converted = sent(Wire::Anthropic, Profile::Bedrock, &document);
+    let converted = sent(Format::Anthropic, Profile::Bedrock, &document);
     assert_eq!(shape(&converted), "u a[x] r[x~]", "{}", converted.body);
-    assert_eq!(lost(&converted), [Lost::Media]);
+    assert_eq!(lost(&converted), [LossKind::Media]);
     let text = &list(&converted)[2]["content"][0]["toolResult"]["content"][0]["text"];
     assert_eq!(text, "[foxwedge] An image was left out: this format cannot hold it.");
 }
@@ -124,7 +125,7 @@ fn t55_all_tool_messages_stand_before_the_message_that_shows_their_images() {
             {"type": "tool_result", "tool_use_id": "y", "content": [{"type": "text", "text": "two"}, image("BBBB")]}]}
     ])
     .to_string();
-    let converted = sent(Wire::Anthropic, Profile::OpenaiChat, &document);
+    let converted = sent(Format::Anthropic, Profile::OpenaiChat, &document);
     assert_eq!(shape(&converted), "u a[x y] r[x y] u+m+u+m", "{}", converted.body);
     let shown = &list(&converted)[4]["content"];
     let heading = |id: &str| format!("[foxwedge] Media from the answer to tool call {id}:");
@@ -142,9 +143,9 @@ fn t56_an_answer_that_is_dropped_takes_what_it_shows_with_it() {
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]}]}
     ])
     .to_string();
-    let policy = Policy { orphans: Orphans::Drop, ..BOLD };
+    let policy = Policy { orphans: OrphanPolicy::Drop, ..BOLD };
     for profile in Profile::ALL {
-        let converted = under(Wire::Anthropic, profile, policy, &document);
+        let converted = under(Format::Anthropic, profile, policy, &document);
         assert!(!converted.body.contains("AAAA"), "{}", converted.body);
         assert!(!converted.body.contains("Media from"), "{}", converted.body);
     }
@@ -153,7 +154,7 @@ fn t56_an_answer_that_is_dropped_takes_what_it_shows_with_it() {
 #[test]
 fn t69_calls_that_are_items_become_one_assistant_message() {
     let document = body("openai-responses", "u a[x y z] r[x y z] u");
-    let converted = sent(Wire::OpenaiResponses, Profile::OpenaiChat, &document);
+    let converted = sent(Format::OpenaiResponses, Profile::OpenaiChat, &document);
     let roles: Vec<String> =
         list(&converted).iter().map(|it| it["role"].as_str().unwrap_or("").to_owned()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "tool", "tool", "user"]);
@@ -163,7 +164,7 @@ fn t69_calls_that_are_items_become_one_assistant_message() {
 #[test]
 fn t70_tool_messages_become_one_user_message() {
     let document = body("openai-chat", "u a[x y z] r[x y z] u");
-    let converted = sent(Wire::OpenaiChat, Profile::Anthropic, &document);
+    let converted = sent(Format::OpenaiChat, Profile::Anthropic, &document);
     let messages = list(&converted);
     assert_eq!(shape(&converted), "u a[x y z] r[x y z]+u", "{}", converted.body);
     assert_eq!(messages.len(), 3);
@@ -171,14 +172,17 @@ fn t70_tool_messages_become_one_user_message() {
 
 #[test]
 fn t71_there_and_back_is_equal_and_ids_are_restored() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let document = body(from.name(), "u a\"so\"[x y] r[x y] a u a[z] r[z] a u");
         let before = gist(from.name(), &value(&document));
         for profile in Profile::ALL {
             let there = sent(from, profile, &document);
             let to = foxwedge_testkit::laws::conversion::target(profile);
-            let options =
-                Options { restore: there.renamed.clone(), policy: BOLD, ..Options::default() };
+            let options = ConversionOptions {
+                restored_ids: there.renamed.clone(),
+                policy: BOLD,
+                ..ConversionOptions::default()
+            };
             let back = request(&there.body, to, from, &options).expect("it reads");
             let after = gist(from.name(), &value(&back.body));
             assert_eq!(difference(&before, &after), None, "{}\n{}", there.body, back.body);
@@ -189,10 +193,10 @@ fn t71_there_and_back_is_equal_and_ids_are_restored() {
 #[test]
 fn an_open_call_at_the_end_of_a_cut_history_is_answered_or_goes() {
     let document = body("openai-chat", "u a[x] r[x] a[y]");
-    let answered = sent(Wire::OpenaiChat, Profile::Anthropic, &document);
+    let answered = sent(Format::OpenaiChat, Profile::Anthropic, &document);
     assert_eq!(shape(&answered), "u a[x] r[x] a[y] r[y~]");
-    let policy = Policy { unanswered: Unanswered::DropTurn, ..BOLD };
-    let gone = under(Wire::OpenaiChat, Profile::Anthropic, policy, &document);
+    let policy = Policy { unanswered: UnansweredPolicy::DropTurn, ..BOLD };
+    let gone = under(Format::OpenaiChat, Profile::Anthropic, policy, &document);
     assert_eq!(shape(&gone), "u a[x] r[x]");
     let _: Vec<Value> = list(&gone);
 }

@@ -1,9 +1,9 @@
 //! What other converters get wrong, measured, and what single providers ask for.
 
-use foxwedge_core::{Policy, Profile, Wire};
+use foxwedge_core::{Format, Policy, Profile};
 use foxwedge_dialect::{
-    canon::Lost,
-    convert::{Options, request},
+    convert::{ConversionOptions, request},
+    model::LossKind,
 };
 use foxwedge_testkit::body;
 use serde_json::{Value, json};
@@ -26,10 +26,10 @@ fn called(id: &str, arguments: &str) -> String {
 #[test]
 fn orphans_and_dangling_calls_do_not_reach_any_provider() {
     for profile in Profile::ALL {
-        let orphan = sent(Wire::OpenaiChat, profile, &body("openai-chat", "u r[x] u"));
+        let orphan = sent(Format::OpenaiChat, profile, &body("openai-chat", "u r[x] u"));
         assert_eq!(ids(&list(&orphan)), (vec![], vec![]), "{}", orphan.body);
         assert!(orphan.body.contains("result of x"));
-        let dangling = sent(Wire::OpenaiChat, profile, &body("openai-chat", "u a[x] u"));
+        let dangling = sent(Format::OpenaiChat, profile, &body("openai-chat", "u a[x] u"));
         let (calls, answers) = ids(&list(&dangling));
         assert_eq!((calls.len(), calls), (1, answers), "{}", dangling.body);
     }
@@ -38,7 +38,7 @@ fn orphans_and_dangling_calls_do_not_reach_any_provider() {
 #[test]
 fn an_id_with_dots_and_colons_is_taken_by_every_provider() {
     for profile in Profile::ALL {
-        let converted = sent(Wire::OpenaiChat, profile, &called("functions.get:0", "{}"));
+        let converted = sent(Format::OpenaiChat, profile, &called("functions.get:0", "{}"));
         let (calls, answers) = ids(&list(&converted));
         assert_eq!(calls, answers);
         let stays = matches!(
@@ -62,15 +62,15 @@ fn broken_arguments_are_mended_and_told_where_an_object_is_wanted() {
         ("not json", json!({"value": "not json"})),
     ];
     for (arguments, expected) in table {
-        let converted = sent(Wire::OpenaiChat, Profile::Anthropic, &called("x", arguments));
+        let converted = sent(Format::OpenaiChat, Profile::Anthropic, &called("x", arguments));
         assert_eq!(list(&converted)[1]["content"][0]["input"], expected, "{arguments}");
-        assert_eq!(lost(&converted), [Lost::Arguments]);
+        assert_eq!(lost(&converted), [LossKind::Arguments]);
         // Where arguments are a string, the model's own words stay.
-        let items = sent(Wire::OpenaiChat, Profile::OpenaiResponses, &called("x", arguments));
+        let items = sent(Format::OpenaiChat, Profile::OpenaiResponses, &called("x", arguments));
         assert_eq!(list(&items)[1]["arguments"], arguments);
         assert_eq!(lost(&items), []);
     }
-    let empty = sent(Wire::OpenaiChat, Profile::Anthropic, &called("x", ""));
+    let empty = sent(Format::OpenaiChat, Profile::Anthropic, &called("x", ""));
     assert_eq!(list(&empty)[1]["content"][0]["input"], json!({}));
     assert_eq!(lost(&empty), []);
 }
@@ -86,7 +86,7 @@ fn two_identical_parallel_calls_stay_two_everywhere() {
     ])
     .to_string();
     for profile in Profile::ALL {
-        let converted = sent(Wire::OpenaiChat, profile, &document);
+        let converted = sent(Format::OpenaiChat, profile, &document);
         let (calls, answers) = ids(&list(&converted));
         assert_eq!((calls.len(), &calls), (2, &answers), "{}", converted.body);
         let place = |text: &str| converted.body.find(text).expect("it is there");
@@ -99,7 +99,7 @@ fn gemini_3_gets_the_bypass_signature_where_it_asks_for_one() {
     let list_of = body("openai-chat", "u a[x y] r[x y]");
     let messages: Value = serde_json::from_str(&list_of).expect("it is JSON");
     let document = json!({"model": "gemini-3-pro-preview", "messages": messages}).to_string();
-    let converted = sent(Wire::OpenaiChat, Profile::Gemini, &document);
+    let converted = sent(Format::OpenaiChat, Profile::Gemini, &document);
     let signed: Vec<bool> = list(&converted)[1]["parts"]
         .as_array()
         .expect("the calls")
@@ -107,19 +107,19 @@ fn gemini_3_gets_the_bypass_signature_where_it_asks_for_one() {
         .map(|part| part.get("thoughtSignature").is_some())
         .collect();
     assert_eq!(signed, [true, false], "{}", converted.body);
-    assert_eq!(converted.behind.iter().map(|edit| edit.code).collect::<Vec<_>>(), [502]);
+    assert_eq!(converted.target_edits.iter().map(|edit| edit.code).collect::<Vec<_>>(), [502]);
     // Who names the model of the target on the way gets the same.
-    let options = Options {
+    let options = ConversionOptions {
         policy: BOLD,
         model: Some("gemini-3-pro-preview".to_owned()),
-        ..Options::default()
+        ..ConversionOptions::default()
     };
     let plain = json!({"model": "gpt-5", "messages": messages}).to_string();
-    let named = request(&plain, Wire::OpenaiChat, Wire::Gemini, &options).expect("it reads");
+    let named = request(&plain, Format::OpenaiChat, Format::Gemini, &options).expect("it reads");
     assert_eq!(named.body, converted.body);
     // Older models ask for none.
     let old = document.replace("gemini-3-pro-preview", "gemini-2.5-flash");
-    assert!(sent(Wire::OpenaiChat, Profile::Gemini, &old).behind.is_empty());
+    assert!(sent(Format::OpenaiChat, Profile::Gemini, &old).target_edits.is_empty());
 }
 
 #[test]
@@ -130,22 +130,22 @@ fn a_signature_of_gemini_stays_in_gemini_and_is_told_elsewhere() {
         {"role": "user", "parts": [{"functionResponse": {"id": "x", "name": "look", "response": {"output": "seen"}}}]}
     ])
     .to_string();
-    let same = sent(Wire::Gemini, Profile::Gemini, &document);
+    let same = sent(Format::Gemini, Profile::Gemini, &document);
     assert!(same.body.contains("c2lnbmVk") && same.losses.is_empty());
     for profile in [Profile::OpenaiResponses, Profile::Anthropic, Profile::Bedrock] {
-        let converted = sent(Wire::Gemini, profile, &document);
+        let converted = sent(Format::Gemini, profile, &document);
         assert!(!converted.body.contains("c2lnbmVk"), "{}", converted.body);
-        assert_eq!(lost(&converted), [Lost::Signature]);
+        assert_eq!(lost(&converted), [LossKind::Signature]);
     }
 }
 
 #[test]
 fn mistral_gets_a_bridge_between_answer_and_user_and_nobody_else_does() {
     let document = body("anthropic", "u a[call00001] r[call00001] u a");
-    let bridged = sent(Wire::Anthropic, Profile::Mistral, &document);
+    let bridged = sent(Format::Anthropic, Profile::Mistral, &document);
     assert_eq!(shape(&bridged), "u a[call00001] r[call00001] a u a", "{}", bridged.body);
     assert!(bridged.body.contains("Understood."));
-    let plain = sent(Wire::Anthropic, Profile::OpenaiChat, &document);
+    let plain = sent(Format::Anthropic, Profile::OpenaiChat, &document);
     assert_eq!(shape(&plain), "u a[call00001] r[call00001] u a", "{}", plain.body);
 }
 
@@ -160,7 +160,7 @@ fn deepseek_gets_reasoning_beside_its_calls() {
         {"type": "function_call_output", "call_id": "y", "output": "seen"}
     ]})
     .to_string();
-    let converted = sent(Wire::OpenaiResponses, Profile::Deepseek, &document);
+    let converted = sent(Format::OpenaiResponses, Profile::Deepseek, &document);
     let thoughts: Vec<Value> = list(&converted)
         .iter()
         .filter(|message| message["role"] == "assistant")
@@ -173,10 +173,10 @@ fn deepseek_gets_reasoning_beside_its_calls() {
 #[test]
 fn nothing_is_said_for_the_user_unless_it_is_allowed() {
     let document = json!({"model": "m", "messages": serde_json::from_str::<Value>(&body("openai-chat", "u a")).expect("JSON")}).to_string();
-    let shy = under(Wire::OpenaiChat, Profile::Gemini, BOLD, &document);
-    assert!(shy.left.is_empty() && shy.body.contains("Continue."), "{}", shy.body);
-    let options = Options { policy: Policy::default(), ..Options::default() };
-    let asked = request(&document, Wire::OpenaiChat, Wire::Gemini, &options).expect("it reads");
+    let shy = under(Format::OpenaiChat, Profile::Gemini, BOLD, &document);
+    assert!(shy.remaining.is_empty() && shy.body.contains("Continue."), "{}", shy.body);
+    let options = ConversionOptions { policy: Policy::default(), ..ConversionOptions::default() };
+    let asked = request(&document, Format::OpenaiChat, Format::Gemini, &options).expect("it reads");
     assert!(!asked.body.contains("Continue."), "{}", asked.body);
-    assert_eq!(asked.left.iter().map(|finding| finding.rule.code).collect::<Vec<_>>(), [403]);
+    assert_eq!(asked.remaining.iter().map(|finding| finding.rule.code).collect::<Vec<_>>(), [403]);
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use foxwedge_core::{Profile, Wire};
+use foxwedge_core::{Format, Profile};
 
 use super::{BOLD, lawful};
 
@@ -18,10 +18,10 @@ fn what_real_clients_sent_goes_everywhere_and_back() {
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a plain name");
         let text = fs::read_to_string(&path).expect("a recording can be read");
         let wire = match name.split('-').next() {
-            Some("claude" | "anthropic") => Wire::Anthropic,
-            Some("codex") => Wire::OpenaiResponses,
-            Some("gemini") => Wire::Gemini,
-            _ => Wire::OpenaiChat,
+            Some("claude" | "anthropic") => Format::Anthropic,
+            Some("codex") => Format::OpenaiResponses,
+            Some("gemini") => Format::Gemini,
+            _ => Format::OpenaiChat,
         };
         for profile in Profile::ALL {
             lawful(wire, profile, BOLD, &text);

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_core::{Edit, Profile, Wire};
-use foxwedge_dialect::{canon::Spot, convert::Converted, detect};
+use foxwedge_core::{Edit, Format, Profile};
+use foxwedge_dialect::{convert::ConvertedRequest, detect, model::LossLocation};
 use serde_json::Value;
 
 use super::sent;
@@ -28,14 +28,14 @@ fn root() -> PathBuf {
 }
 
 /// The requests: name, format, text. A file is called `name.format.json`.
-fn requests() -> Vec<(String, Wire, String)> {
+fn requests() -> Vec<(String, Format, String)> {
     let files = fs::read_dir(root()).expect("the requests are part of the project");
     let mut files: Vec<PathBuf> = files.map(|it| it.expect("it can be listed").path()).collect();
     files.retain(|path| path.extension().is_some_and(|found| found == "json"));
     files.sort();
     let read = |path: PathBuf| {
         let name = path.file_stem().and_then(|name| name.to_str()).expect("a plain name");
-        let wire = name.rsplit('.').next().and_then(Wire::parse);
+        let wire = name.rsplit('.').next().and_then(Format::parse);
         let wire = wire.unwrap_or_else(|| panic!("{name} names no format"));
         (name.to_owned(), wire, fs::read_to_string(&path).expect("a request can be read"))
     };
@@ -45,7 +45,7 @@ fn requests() -> Vec<(String, Wire, String)> {
 #[test]
 fn every_format_has_a_request_and_is_recognised() {
     let all = requests();
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         assert!(all.iter().any(|(_, from, _)| *from == wire), "no request of {}", wire.name());
     }
     for (name, wire, text) in all {
@@ -86,26 +86,26 @@ fn every_snapshot_has_its_request() {
 }
 
 /// A conversion as its reader should see it.
-fn told(converted: &Converted) -> String {
+fn told(converted: &ConvertedRequest) -> String {
     let mut text = String::new();
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes it");
     let body: Value = serde_json::from_str(&converted.body).expect("it is JSON");
     line(serde_json::to_string_pretty(&body).expect("a value can be written"));
     line("\nlosses".to_owned());
     for loss in &converted.losses {
-        let place = match loss.at {
-            Spot::Request => "request".to_owned(),
-            Spot::Message(index) => format!("messages[{index}]"),
-            Spot::Reply => "reply".to_owned(),
+        let place = match loss.location {
+            LossLocation::Request => "request".to_owned(),
+            LossLocation::Message(index) => format!("messages[{index}]"),
+            LossLocation::Reply => "reply".to_owned(),
         };
-        line(format!("  {} {place}: {}", loss.what.name(), loss.note));
+        line(format!("  {} {place}: {}", loss.kind.name(), loss.note));
     }
     line("\nrenamed".to_owned());
     for renamed in &converted.renamed {
         line(format!("  `{}` is `{}`", renamed.old, renamed.new));
     }
     let edits: [(&str, &[Edit]); 2] =
-        [("before", &converted.before), ("behind", &converted.behind)];
+        [("before", &converted.source_edits), ("behind", &converted.target_edits)];
     for (name, edits) in edits.into_iter().filter(|(_, edits)| !edits.is_empty()) {
         line(format!("\n{name}"));
         for edit in edits {

@@ -1,9 +1,9 @@
 //! The behaviours that conversion owes to the seeds, one test each, named after the behaviour.
 
-use foxwedge_core::{Orphans, Policy, Profile, Strategy, Unanswered, Wire};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, Strategy, UnansweredPolicy};
 use foxwedge_dialect::{
-    canon::Lost,
-    convert::{Options, Tools, request},
+    convert::{ConversionOptions, ToolNotation, request},
+    model::LossKind,
 };
 use foxwedge_testkit::{body, difference, gist};
 use serde_json::{Value, json};
@@ -30,14 +30,14 @@ fn seed_001_scenario_1_a_complete_pair_becomes_a_complete_pair() {
         {"role": "assistant", "tool_calls": [{"id": "tool_1", "type": "function", "function": {"name": "read_file", "arguments": "{\"path\":\"a\"}"}}]},
         {"role": "tool", "tool_call_id": "tool_1", "content": "..."}
     ]);
-    let converted = sent(Wire::Anthropic, Profile::OpenaiChat, &input.to_string());
+    let converted = sent(Format::Anthropic, Profile::OpenaiChat, &input.to_string());
     assert_eq!(converted.body.matches("\"content\":\"\"").count(), 1);
     // The seed prints no text beside the calls; we say that there is none, since some servers ask.
     let mut messages = list(&converted);
     messages[0].as_object_mut().expect("a message").remove("content");
     assert_eq!(Value::Array(messages), printed);
     assert!(converted.losses.is_empty() && converted.renamed.is_empty());
-    assert!(converted.before.is_empty() && converted.behind.is_empty());
+    assert!(converted.source_edits.is_empty() && converted.target_edits.is_empty());
 }
 
 #[test]
@@ -46,11 +46,12 @@ fn seed_001_scenario_2_an_orphan_is_skipped_with_a_warning() {
         {"role": "user", "content": "Previous conversation..."},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "tool_1", "content": "..."}]}
     ]);
-    let policy = Policy { orphans: Orphans::Drop, ..Policy::default() };
-    let converted = under(Wire::Anthropic, Profile::OpenaiChat, policy, &input.to_string());
+    let policy = Policy { orphans: OrphanPolicy::Drop, ..Policy::default() };
+    let converted = under(Format::Anthropic, Profile::OpenaiChat, policy, &input.to_string());
     let printed = json!([{"role": "user", "content": "Previous conversation..."}]);
     assert_eq!(value(&converted.body), printed);
-    let warned: Vec<_> = converted.before.iter().map(|edit| (edit.code, &*edit.ids)).collect();
+    let warned: Vec<_> =
+        converted.source_edits.iter().map(|edit| (edit.code, &*edit.ids)).collect();
     assert_eq!(warned, [(102, &["tool_1".to_owned()][..])]);
 }
 
@@ -79,30 +80,33 @@ fn b1_8_each_unit_becomes_one_assistant_with_its_tool_messages_in_call_order_the
         {"role": "assistant", "content": "", "tool_calls": [call("z", "{}")]},
         {"role": "tool", "tool_call_id": "z", "content": "three"}
     ]);
-    let converted = sent(Wire::Anthropic, Profile::OpenaiChat, &input.to_string());
+    let converted = sent(Format::Anthropic, Profile::OpenaiChat, &input.to_string());
     assert_eq!(value(&converted.body), printed);
     assert!(converted.losses.is_empty());
 }
 
 #[test]
 fn b1_9_orphans_and_open_calls_never_cross() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let document = body(from.name(), "u a[x y] r[x q] u");
         for profile in OWNERS {
             for (orphans, strategy) in
-                [(Orphans::Quote, Strategy::Quote), (Orphans::Drop, Strategy::Drop)]
+                [(OrphanPolicy::Quote, Strategy::Quote), (OrphanPolicy::Drop, Strategy::Drop)]
             {
                 let policy = Policy { orphans, ..BOLD };
                 let converted = under(from, profile, policy, &document);
-                let edits = converted.before.iter().chain(&converted.behind);
+                let edits = converted.source_edits.iter().chain(&converted.target_edits);
                 let edits = edits.filter(|edit| edit.strategy == strategy);
                 let told: Vec<&str> = edits.flat_map(|it| it.ids.iter().map(|id| &**id)).collect();
-                assert_eq!(told, ["q"], "{:?}", converted.before);
+                assert_eq!(told, ["q"], "{:?}", converted.source_edits);
                 let kept = converted.body.contains("result of q");
-                assert_eq!(kept, orphans == Orphans::Quote, "{}", converted.body);
+                assert_eq!(kept, orphans == OrphanPolicy::Quote, "{}", converted.body);
             }
-            let ways =
-                [(Unanswered::Answer, 2), (Unanswered::DropCall, 1), (Unanswered::DropTurn, 0)];
+            let ways = [
+                (UnansweredPolicy::Answer, 2),
+                (UnansweredPolicy::DropCall, 1),
+                (UnansweredPolicy::DropTurn, 0),
+            ];
             for (unanswered, count) in ways {
                 let converted = under(from, profile, Policy { unanswered, ..BOLD }, &document);
                 let (calls, answers) = ids(&list(&converted));
@@ -114,7 +118,7 @@ fn b1_9_orphans_and_open_calls_never_cross() {
 
 #[test]
 fn b1_10_the_first_real_answer_crosses_and_beats_a_placeholder() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let twice = body(from.name(), "u a[x] r[x] r[x] u");
         let open = body(from.name(), "u a[x] u");
         for profile in OWNERS {
@@ -125,7 +129,7 @@ fn b1_10_the_first_real_answer_crosses_and_beats_a_placeholder() {
                 assert!(converted.body.contains(text), "{text}\n{}", converted.body);
             }
             // A placeholder that was written on the way goes when the real answer is there.
-            let closed = sent(from, Profile::of(from), &open);
+            let closed = sent(from, Profile::for_format(from), &open);
             let mut history = list(&closed);
             history.push(foxwedge_testkit::messages(from.name(), "u a[x] r[x]").remove(2));
             let late = sent(from, profile, &Value::Array(history).to_string());
@@ -144,28 +148,28 @@ fn b1_10_the_first_real_answer_crosses_and_beats_a_placeholder() {
 }
 
 /// Two answers, of which the first shows an image.
-fn showing(from: Wire) -> String {
+fn showing(from: Format) -> String {
     let image = match from {
-        Wire::OpenaiChat => return String::new(),
-        Wire::OpenaiResponses => {
+        Format::OpenaiChat => return String::new(),
+        Format::OpenaiResponses => {
             json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"})
         }
-        Wire::Anthropic => {
+        Format::Anthropic => {
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}})
         }
-        Wire::Gemini => json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}),
-        Wire::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AAAA"}}}),
+        Format::Gemini => json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}),
+        Format::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AAAA"}}}),
     };
     let mut document = value(&body(from.name(), "u a[x y] r[x y] u"));
     let text = |kind: &str| json!({"type": kind, "text": "the picture"});
     let list = document.as_array_mut().expect("a list");
     let at = list.iter().position(|it| it.to_string().contains("result of x")).expect("it answers");
     match from {
-        Wire::OpenaiChat => {}
-        Wire::OpenaiResponses => list[at]["output"] = json!([text("input_text"), image]),
-        Wire::Anthropic => list[at]["content"][0]["content"] = json!([text("text"), image]),
-        Wire::Gemini => list[at]["parts"][0]["functionResponse"]["parts"] = json!([image]),
-        Wire::Bedrock => {
+        Format::OpenaiChat => {}
+        Format::OpenaiResponses => list[at]["output"] = json!([text("input_text"), image]),
+        Format::Anthropic => list[at]["content"][0]["content"] = json!([text("text"), image]),
+        Format::Gemini => list[at]["parts"][0]["functionResponse"]["parts"] = json!([image]),
+        Format::Bedrock => {
             list[at]["content"][0]["toolResult"]["content"] =
                 json!([{"text": "the picture"}, image]);
         }
@@ -175,11 +179,11 @@ fn showing(from: Wire) -> String {
 
 #[test]
 fn b1_11_images_in_answers_are_delivered() {
-    for from in [Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Bedrock] {
+    for from in [Format::OpenaiResponses, Format::Anthropic, Format::Gemini, Format::Bedrock] {
         for profile in OWNERS {
             let converted = sent(from, profile, &showing(from));
             assert_eq!(converted.body.matches("AAAA").count(), 1, "{}", converted.body);
-            assert!(!lost(&converted).contains(&Lost::Media));
+            assert!(!lost(&converted).contains(&LossKind::Media));
         }
         // Where an answer cannot hold it, the next message of the user does.
         let chat = sent(from, Profile::OpenaiChat, &showing(from));
@@ -202,10 +206,12 @@ fn b1_12_anthropic_to_openai_and_back_keeps_ids_order_names_arguments_and_text()
         {"role": "assistant", "content": "Done."},
         {"role": "user", "content": "Thanks."}
     ]});
-    let there = sent(Wire::Anthropic, Profile::OpenaiChat, &input.to_string());
+    let there = sent(Format::Anthropic, Profile::OpenaiChat, &input.to_string());
     assert_eq!(there.losses, [], "{}", there.body);
-    let options = Options { restore: there.renamed.clone(), ..Options::default() };
-    let back = request(&there.body, Wire::OpenaiChat, Wire::Anthropic, &options).expect("it reads");
+    let options =
+        ConversionOptions { restored_ids: there.renamed.clone(), ..ConversionOptions::default() };
+    let back =
+        request(&there.body, Format::OpenaiChat, Format::Anthropic, &options).expect("it reads");
     let (old, new) = (gist("anthropic", &input), gist("anthropic", &value(&back.body)));
     assert_eq!(difference(&old, &new), None, "{}", back.body);
     assert_eq!(list(&back).len(), 5, "{}", back.body);
@@ -233,7 +239,7 @@ fn b1_13_ids_are_mapped_on_both_sides_alike_never_collide_and_come_back() {
     ])
     .to_string();
     for profile in Profile::ALL {
-        let converted = sent(Wire::Gemini, profile, &document);
+        let converted = sent(Format::Gemini, profile, &document);
         let (calls, answers) = ids(&list(&converted));
         assert_eq!(calls, answers, "{}", converted.body);
         let mut unique = calls.clone();
@@ -258,34 +264,34 @@ fn b1_14_reasoning_stays_where_it_is_needed_and_foreign_signatures_go() {
     ])
     .to_string();
     // Deepseek wants the reasoning behind a call; its signature means nothing there.
-    let deepseek = sent(Wire::Anthropic, Profile::Deepseek, &document);
+    let deepseek = sent(Format::Anthropic, Profile::Deepseek, &document);
     assert_eq!(list(&deepseek)[1]["reasoning_content"], "I must look.", "{}", deepseek.body);
-    assert_eq!(lost(&deepseek), [Lost::Signature]);
+    assert_eq!(lost(&deepseek), [LossKind::Signature]);
     // The same model signs at Bedrock.
-    let bedrock = sent(Wire::Anthropic, Profile::Bedrock, &document);
+    let bedrock = sent(Format::Anthropic, Profile::Bedrock, &document);
     assert_eq!(
         list(&bedrock)[1]["content"][0],
         json!({"reasoningContent": {"reasoningText": {"text": "I must look.", "signature": "c2lnbmVk"}}})
     );
     assert_eq!(lost(&bedrock), []);
     for profile in [Profile::OpenaiChat, Profile::OpenaiResponses, Profile::Gemini] {
-        let converted = sent(Wire::Anthropic, profile, &document);
+        let converted = sent(Format::Anthropic, profile, &document);
         assert!(!converted.body.contains("c2lnbmVk"), "{}", converted.body);
-        assert_eq!(lost(&converted), [Lost::Reasoning]);
+        assert_eq!(lost(&converted), [LossKind::Reasoning]);
         assert_eq!(shape(&converted), "u a[toolu_1] r[toolu_1]", "{}", converted.body);
     }
 }
 
 #[test]
 fn b1_15_tools_as_text_leave_no_call_and_no_answer() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let document = body(from.name(), "s u a\"so\"[x y] r[y x] u a");
         for profile in Profile::ALL {
-            let options = Options {
+            let options = ConversionOptions {
                 profile: Some(profile),
                 policy: BOLD,
-                tools: Tools::Text,
-                ..Options::default()
+                tools: ToolNotation::Text,
+                ..ConversionOptions::default()
             };
             let to = foxwedge_testkit::laws::conversion::target(profile);
             let told = request(&document, from, to, &options).expect("it can be read");

@@ -5,7 +5,7 @@ mod helper;
 mod told;
 mod defects;
 
-use foxwedge_run::{Id, history};
+use foxwedge_run::{SharedId, history};
 
 use self::helper::{Step, did, follow, tell};
 use super::script::{log, source};
@@ -81,13 +81,13 @@ fn b3_1_a_stop_with_patience_is_decided_at_once() {
 fn b3_2_nothing_is_told_behind_the_end_and_the_source_is_drained() {
     let mut told = tell(&source("A", "start; call a; stop"));
     assert_eq!(told.deeds(), "announce A stopped; drain A 3000");
-    let before = told.session.truth();
+    let before = told.session.canonical_state();
     let effects = told.give(
         0,
         source("A", "ok a x; say m y; call b; ask b r; tasks t=pending; end completed hi; turn"),
     );
     assert_eq!(effects, 0);
-    assert_eq!(told.session.truth(), before);
+    assert_eq!(told.session.canonical_state(), before);
     let counts = told.session.run("A").expect("it is known").counts();
     assert_eq!(counts.late, 7);
 }
@@ -108,7 +108,7 @@ fn b3_3_nothing_is_open_behind_the_end_in_table_log_and_history() {
         assert_eq!(told.run("A"), format!("ended {outcome}: {closed}"), "{end}");
         // The log says the same to whoever reads it.
         let replayed = tell(&told.emitted());
-        assert_eq!(replayed.session.truth(), told.session.truth(), "{end}");
+        assert_eq!(replayed.session.canonical_state(), told.session.canonical_state(), "{end}");
         // And so does what is stored.
         let stored = history(told.session.run("A").expect("it is known"));
         let stored = serde_json::to_string(
@@ -145,15 +145,15 @@ fn b3_4_runs_do_not_touch_each_other() {
 #[test]
 fn b3_4_late_starts_are_refused_and_repeated_ones_change_nothing() {
     let mut told = tell(&log("B", 2, "start; call b"));
-    let before = told.session.truth();
+    let before = told.session.canonical_state();
     told.give(0, log("A", 1, "start; call a; end completed hi"));
     told.give(0, log("A", 1, "start"));
     told.give(0, log("C", 2, "start"));
     told.give(0, log("B", 2, "start"));
     told.give(0, source("B", "start"));
-    assert_eq!(told.session.truth(), before);
+    assert_eq!(told.session.canonical_state(), before);
     assert_eq!(told.deeds(), "warn refused A OlderEpoch; warn refused C EpochTaken");
-    assert_eq!(told.session.active().map(|run| run.id().clone()), Some(Id::from("B")));
+    assert_eq!(told.session.active().map(|run| run.id().clone()), Some(SharedId::from("B")));
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn b3_8_answers_whose_call_never_came_are_reported_and_closed() {
 #[test]
 fn b3_9_unknown_words_are_told_and_nothing_breaks() {
     let mut events = source("A", "start; call a as=strange; odd agent:mode; end strange hi");
-    events[1].odd = Some(Id::from("strange"));
-    events[3].odd = Some(Id::from("strange"));
+    events[1].unknown_word = Some(SharedId::from("strange"));
+    events[3].unknown_word = Some(SharedId::from("strange"));
     let told = tell(&events);
     assert_eq!(told.run("A"), "ended completed hi: a interrupted run_ended");
     assert_eq!(

@@ -2,8 +2,8 @@
 //! and every run has one outcome.
 
 use foxwedge_run::{
-    Body, CallRef, Effect, Ended, Event, Id, Input, Json, Outcome, Phase, Session, Settings, Text,
-    Warning,
+    CallRef, EventPayload, MachineInput, MachineSettings, Outcome, RawJson, RunEffect, RunEnd,
+    RunEvent, RunPhase, RunWarning, SessionMachine, SharedId, TextUpdate,
 };
 use foxwedge_testkit::runs::laws::Watch;
 
@@ -14,48 +14,48 @@ const MANY: usize = 100_000;
 
 /// A machine that somebody watches: everything it says is well formed.
 struct Machine {
-    session: Session,
+    session: SessionMachine,
     watch: Watch,
-    warnings: Vec<Warning>,
-    effects: Vec<Effect>,
+    warnings: Vec<RunWarning>,
+    effects: Vec<RunEffect>,
 }
 
 impl Machine {
     fn new() -> Machine {
-        Machine::with(Settings::default())
+        Machine::with(MachineSettings::default())
     }
 
-    fn with(settings: Settings) -> Machine {
-        let (session, watch) = (Session::new(settings), Watch::default());
+    fn with(settings: MachineSettings) -> Machine {
+        let (session, watch) = (SessionMachine::new(settings), Watch::default());
         Machine { session, watch, warnings: Vec::new(), effects: Vec::new() }
     }
 
-    fn give(&mut self, now: u64, input: Input) {
+    fn give(&mut self, now: u64, input: MachineInput) {
         self.session.apply(now, input, &mut self.effects);
         if let Err(trouble) = self.watch.take(&self.effects) {
             panic!("{trouble}");
         }
         self.warnings.extend(self.effects.drain(..).filter_map(|effect| match effect {
-            Effect::Warn(warning) => Some(warning),
+            RunEffect::Warn(warning) => Some(warning),
             _ => None,
         }));
     }
 
-    fn all(&mut self, events: impl IntoIterator<Item = Event>) {
+    fn all(&mut self, events: impl IntoIterator<Item = RunEvent>) {
         for event in events {
-            self.give(0, Input::Event(event));
+            self.give(0, MachineInput::Event(event));
         }
     }
 
     /// Ends what is open, and looks whether everything is over, once.
     fn ends(&mut self) -> Option<Outcome> {
-        let open: Vec<Id> = self.watch.open().cloned().collect();
+        let open: Vec<SharedId> = self.watch.open().cloned().collect();
         for run in open {
-            let ended = Ended { outcome: Some(Outcome::Interrupted), ..Ended::default() };
-            self.give(0, Input::Event(Event::new(&run, Body::Ended(ended))));
+            let ended = RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() };
+            self.give(0, MachineInput::Event(RunEvent::new(&run, EventPayload::Ended(ended))));
         }
         for run in self.session.runs() {
-            assert!(matches!(run.phase(), Phase::Ended { .. }), "{} is open", run.id());
+            assert!(matches!(run.phase(), RunPhase::Ended { .. }), "{} is open", run.id());
             assert_eq!(self.watch.announced(run.id()), 1, "{}", run.id());
             assert!(run.tools().iter().all(|tool| tool.status().is_final()), "{}", run.id());
         }
@@ -64,11 +64,11 @@ impl Machine {
 }
 
 /// Gives a run these events between its start and its end.
-fn survives(bodies: impl IntoIterator<Item = Body>) -> Machine {
-    let run = Id::from("A");
+fn survives(bodies: impl IntoIterator<Item = EventPayload>) -> Machine {
+    let run = SharedId::from("A");
     let mut machine = Machine::new();
     machine.all(source("A", "start"));
-    machine.all(bodies.into_iter().map(|body| Event::new(&run, body)));
+    machine.all(bodies.into_iter().map(|body| RunEvent::new(&run, body)));
     assert_eq!(machine.ends(), Some(Outcome::Interrupted));
     machine
 }
@@ -96,15 +96,15 @@ fn events_without_ids_find_a_place() {
 
 #[test]
 fn empty_ids_are_none() {
-    let empty = || Some(Id::from(""));
+    let empty = || Some(SharedId::from(""));
     let mut told = bodies("call a; ask a r1; ok a; turn; said m hi");
     for body in &mut told {
         match body {
-            Body::Call(call) => call.call.id = empty(),
-            Body::Asked(ask) => (ask.call.id, ask.id) = (empty(), empty()),
-            Body::Result(result) => result.call.id = empty(),
-            Body::Turn(turn) => turn.message = empty(),
-            Body::Text(text) => (text.message, text.parent) = (empty(), None),
+            EventPayload::ToolCall(call) => call.call.id = empty(),
+            EventPayload::ApprovalRequested(ask) => (ask.call.id, ask.id) = (empty(), empty()),
+            EventPayload::ToolResult(result) => result.call.id = empty(),
+            EventPayload::TurnStarted(turn) => turn.message = empty(),
+            EventPayload::Text(text) => (text.message, text.parent) = (empty(), None),
             _ => {}
         }
     }
@@ -121,34 +121,38 @@ fn empty_ids_are_none() {
 #[test]
 fn a_megabyte_is_only_long() {
     let long = "ä".repeat(1 << 19);
-    let json = Json::string(&long);
+    let json = RawJson::string(&long);
     let mut told = bodies(
         "call a; args b {; progress a x; ok a x; ask b r1; answer b r1 x; say m x; said m x; \
          card k x; odd k x; problem x; tools 1 x",
     );
     for body in &mut told {
         match body {
-            Body::Call(call) => (call.input, call.title) = (Some(json.clone()), Some(long.clone())),
-            Body::Arguments { delta, .. } => delta.clone_from(&long),
-            Body::Progress { content, .. } => *content = json.clone(),
-            Body::Result(result) => result.content = Some(json.clone()),
-            Body::Asked(ask) => {
+            EventPayload::ToolCall(call) => {
+                (call.input, call.title) = (Some(json.clone()), Some(long.clone()))
+            }
+            EventPayload::ToolArguments { delta, .. } => delta.clone_from(&long),
+            EventPayload::ToolProgress { content, .. } => *content = json.clone(),
+            EventPayload::ToolResult(result) => result.content = Some(json.clone()),
+            EventPayload::ApprovalRequested(ask) => {
                 (ask.prompt, ask.choices) = (Some(long.clone()), Some(json.clone()))
             }
-            Body::Replied(reply) => reply.answer = Some(json.clone()),
-            Body::Text(Text { delta: Some(text), .. } | Text { full: Some(text), .. }) => {
+            EventPayload::ApprovalReplied(reply) => reply.answer = Some(json.clone()),
+            EventPayload::Text(
+                TextUpdate { delta: Some(text), .. } | TextUpdate { full: Some(text), .. },
+            ) => {
                 text.clone_from(&long);
             }
-            Body::Activity(activity) => activity.content = json.clone(),
-            Body::Unknown { raw, kind } => (*raw, *kind) = (json.clone(), long.clone()),
-            Body::Problem(problem) => problem.message.clone_from(&long),
-            Body::ToolsAvailable(tools) => tools.tools.push(Id::from(long.as_str())),
+            EventPayload::Activity(activity) => activity.content = json.clone(),
+            EventPayload::Unknown { raw, kind } => (*raw, *kind) = (json.clone(), long.clone()),
+            EventPayload::Problem(problem) => problem.message.clone_from(&long),
+            EventPayload::ToolsAvailable(tools) => tools.tools.push(SharedId::from(long.as_str())),
             _ => {}
         }
     }
     // Names may be long, too.
-    let which = CallRef { id: Some(Id::from(long.as_str())), turn: None };
-    told.push(Body::Cancelled { call: which });
+    let which = CallRef { id: Some(SharedId::from(long.as_str())), turn: None };
+    told.push(EventPayload::ToolCancelled { call: which });
     let machine = survives(told);
     let run = machine.session.active().expect("it has begun");
     assert_eq!(run.tools().len(), 3);
@@ -207,7 +211,7 @@ fn ten_thousand_runs_leave_room() {
         for number in 0..10_000 {
             machine.all(source(&format!("run-{number}"), script));
         }
-        assert!(machine.session.runs().len() <= Settings::default().limits.runs);
+        assert!(machine.session.runs().len() <= MachineSettings::default().limits.runs);
         machine.ends();
         assert_eq!(machine.session.epoch(), 10_000);
         assert_eq!(machine.watch.open().count(), 0, "{script}");
@@ -216,7 +220,7 @@ fn ten_thousand_runs_leave_room() {
 
 #[test]
 fn events_of_runs_that_never_begin_do_not_fill_the_room() {
-    let mut settings = Settings::default();
+    let mut settings = MachineSettings::default();
     settings.limits.waiting = 1_000;
     // All of one run, and each of another.
     for runs in [1, MANY] {
@@ -227,7 +231,7 @@ fn events_of_runs_that_never_begin_do_not_fill_the_room() {
         }
         let told = machine.session.snapshot();
         assert_eq!((&told["waiting"], &told["dropped"]), (&1_000.into(), &(MANY - 1_000).into()));
-        machine.give(5_000, Input::Tick);
+        machine.give(5_000, MachineInput::Tick);
         assert_eq!(machine.session.snapshot()["waiting"], 0);
         if runs == 1 {
             assert_eq!(machine.warnings.len(), 1, "{:?}", machine.warnings);
@@ -242,18 +246,18 @@ fn events_of_runs_that_never_begin_do_not_fill_the_room() {
 
 #[test]
 fn gaps_do_not_fill_the_room() {
-    let settings = Settings::default();
+    let settings = MachineSettings::default();
     let mut machine = Machine::new();
     machine.all(log("A", 1, "start"));
     let text = &log("A", 1, "say m x")[0];
-    machine.all((1..=50_000).map(|number| Event { seq: Some(2 * number + 1), ..text.clone() }));
+    machine.all((1..=50_000).map(|number| RunEvent { seq: Some(2 * number + 1), ..text.clone() }));
     let run = machine.session.active().expect("it has begun");
     let waiting = 50_001 - run.counts().accepted as usize;
     assert!(waiting <= settings.limits.waiting + 1, "{waiting}");
     // Backwards, all of them wait for the first.
     let mut machine = Machine::new();
     machine.all(log("A", 1, "start"));
-    machine.all((2..50_000).rev().map(|seq| Event { seq: Some(seq), ..text.clone() }));
+    machine.all((2..50_000).rev().map(|seq| RunEvent { seq: Some(seq), ..text.clone() }));
     machine.ends();
 }
 
@@ -266,7 +270,7 @@ fn the_largest_numbers_are_only_large() {
         for second in numbers {
             for epoch in numbers {
                 let mut machine = Machine::new();
-                let placed = |event: &Event, seq| Event {
+                let placed = |event: &RunEvent, seq| RunEvent {
                     seq: Some(seq),
                     epoch: Some(epoch),
                     ..event.clone()
@@ -274,10 +278,10 @@ fn the_largest_numbers_are_only_large() {
                 machine.all([placed(start, first), placed(text, second), placed(text, second)]);
                 machine.all([placed(text, u64::MAX), placed(text, 0)]);
                 machine.all(source("A", "call a; stop 18446744073709551615"));
-                machine.give(u64::MAX, Input::Tick);
+                machine.give(u64::MAX, MachineInput::Tick);
                 machine.all(source("B", "start; stop"));
-                machine.give(0, Input::Tick);
-                machine.give(u64::MAX, Input::Tick);
+                machine.give(0, MachineInput::Tick);
+                machine.give(u64::MAX, MachineInput::Tick);
                 machine.ends();
             }
         }
@@ -293,18 +297,18 @@ fn clocks_may_jump() {
     let times = [5_000, 0, u64::MAX, 17, 17, 1_763_000_000_000, 3, u64::MAX, 0];
     let told = source("A", "start; call a as=running; stop 500; say m x; ok a x; end; say m y");
     for (now, event) in times.into_iter().zip(told) {
-        machine.give(now, Input::Event(event));
-        machine.give(now.wrapping_mul(31), Input::Tick);
+        machine.give(now, MachineInput::Event(event));
+        machine.give(now.wrapping_mul(31), MachineInput::Tick);
     }
     assert_eq!(machine.ends(), Some(Outcome::Stopped));
     // What waits for two seconds waits for two seconds, whatever the clock was before.
     let mut machine = Machine::new();
-    machine.give(9_000_000, Input::Event(source("A", "say m x").remove(0)));
-    machine.give(1, Input::Tick);
-    machine.give(1_999, Input::Tick);
+    machine.give(9_000_000, MachineInput::Event(source("A", "say m x").remove(0)));
+    machine.give(1, MachineInput::Tick);
+    machine.give(1_999, MachineInput::Tick);
     assert_eq!(machine.session.snapshot()["waiting"], 1);
     assert_eq!(machine.session.deadline(), Some(2_001));
-    machine.give(2_001, Input::Tick);
+    machine.give(2_001, MachineInput::Tick);
     assert_eq!(machine.session.snapshot()["waiting"], 0);
     assert_eq!(machine.session.deadline(), None);
 }

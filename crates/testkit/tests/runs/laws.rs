@@ -1,6 +1,8 @@
 //! The laws of runs, on random stories; and whether whoever judges would notice.
 
-use foxwedge_run::{Body, Event, Id, Input, Session, Settings};
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, RunEvent, SessionMachine, SharedId,
+};
 use foxwedge_testkit::{
     Random,
     laws::{Options, Tally},
@@ -37,21 +39,22 @@ fn the_laws_of_runs_hold_for_others() {
 
 #[test]
 fn the_slow_reading_notices_what_is_changed() {
-    let settings = Settings::default();
+    let settings = MachineSettings::default();
     let (mut changed, mut noticed) = (0, 0);
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let log = recorded(&story(&mut random), &settings);
-        let mut session = Session::new(settings.clone());
+        let mut session = SessionMachine::new(settings.clone());
         for event in &log {
-            session.apply(0, Input::Event(event.clone()), &mut Vec::new());
+            session.apply(0, MachineInput::Event(event.clone()), &mut Vec::new());
         }
-        assert_eq!(truth(&log, &settings, Then::Nothing), session.truth(), "seed {seed}");
+        assert_eq!(truth(&log, &settings, Then::Nothing), session.canonical_state(), "seed {seed}");
         for place in 0..log.len() {
             let mut other = log.clone();
             if is_mistaken(&mut other[place]) {
                 changed += 1;
-                noticed += u32::from(truth(&other, &settings, Then::Nothing) != session.truth());
+                noticed +=
+                    u32::from(truth(&other, &settings, Then::Nothing) != session.canonical_state());
             }
         }
     }
@@ -60,12 +63,12 @@ fn the_slow_reading_notices_what_is_changed() {
 }
 
 /// Makes a mistake of an event, if it is one that should matter.
-fn is_mistaken(event: &mut Event) -> bool {
+fn is_mistaken(event: &mut RunEvent) -> bool {
     match &mut event.body {
-        Body::Result(result) => result.call.id = Some(Id::from("mistaken")),
-        Body::Call(call) => call.call.id = Some(Id::from("mistaken")),
-        Body::Text(text) => text.message = Some(Id::from("mistaken")),
-        Body::Ended(ended) => ended.text = Some("mistaken".to_owned()),
+        EventPayload::ToolResult(result) => result.call.id = Some(SharedId::from("mistaken")),
+        EventPayload::ToolCall(call) => call.call.id = Some(SharedId::from("mistaken")),
+        EventPayload::Text(text) => text.message = Some(SharedId::from("mistaken")),
+        EventPayload::Ended(ended) => ended.text = Some("mistaken".to_owned()),
         _ => return false,
     }
     true

@@ -9,7 +9,7 @@ mod fault;
 
 use std::{env, sync::atomic::Ordering, thread};
 
-use foxwedge_run::{Event, Settings};
+use foxwedge_run::{MachineSettings, RunEvent};
 use foxwedge_testkit::runs::recorded;
 use stateright::{Checker, HasDiscoveries, Model};
 
@@ -47,7 +47,7 @@ mod at_least {
 
 /// Two runs: three calls side by side, one of them of a sub-agent, all of them open at the stop;
 /// then one that says something and fails, and says more behind its end.
-fn two_logs() -> Vec<Event> {
+fn two_logs() -> Vec<RunEvent> {
     let first = "start; call a as=running; call b as=running; call c of=a; ok b x; off a; stop; \
                  end stopped";
     let second = "start; tasks t=in_progress; say m he; say m llo; call a; error a no; \
@@ -56,7 +56,7 @@ fn two_logs() -> Vec<Event> {
 }
 
 /// The same, short.
-fn two_short_logs() -> Vec<Event> {
+fn two_short_logs() -> Vec<RunEvent> {
     let first = "start; call a; call b of=a as=running; ok b x; stop; end stopped";
     let second = "start; call a; ok a y; fatal no; end failed";
     [log("A", 1, first), log("B", 2, second)].concat()
@@ -87,7 +87,7 @@ fn a_log_that_the_machine_wrote_ends_in_one_truth_in_every_order() {
         source("A", "start; turn 1; call a as=running; call q name=AskUserQuestion; stop"),
         source("B", "start; call -; ok - x; said m hello; end completed"),
     ];
-    let events = recorded(&told.concat(), &Settings::default());
+    let events = recorded(&told.concat(), &MachineSettings::default());
     assert_eq!(events.len(), 13, "{events:?}");
     check(Story { held: 2, again: bound(1, 2), ..Story::of(events) }, at_least::WRITTEN);
 }

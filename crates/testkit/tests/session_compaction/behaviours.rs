@@ -1,6 +1,6 @@
 //! The behaviours that compactions in files owe to the seeds, and what agents do with such files.
 
-use foxwedge_dialect::session::{Agent, NotCompacted};
+use foxwedge_dialect::session::{CompactionError, SessionAgent};
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 
 #[test]
 fn b0_16_a_reload_shows_the_summary_and_what_came_later_and_old_lines_stay() {
-    for agent in Agent::ALL {
+    for agent in SessionAgent::ALL {
         let after = summarized(agent);
         let history = tell(agent, &after).expect("it can be read").history;
         for (words, shown) in
@@ -28,7 +28,7 @@ fn b0_16_a_reload_shows_the_summary_and_what_came_later_and_old_lines_stay() {
 
 #[test]
 fn b1_4_two_truncations_in_a_row_hide_nothing_twice() {
-    for agent in Agent::ALL {
+    for agent in SessionAgent::ALL {
         let once = summarized(agent);
         let count = told(agent, &once).len();
         let left = [Left::New(says(agent, "Another summary.")), Left::Kept(count - 1)];
@@ -45,7 +45,7 @@ fn b1_4_two_truncations_in_a_row_hide_nothing_twice() {
 
 #[test]
 fn b1_5_without_the_marker_or_the_summary_hidden_messages_are_visible_again() {
-    let agent = Agent::Cline;
+    let agent = SessionAgent::Cline;
     let bytes = story(agent);
     let truncated =
         leave(agent, &bytes, &[Left::Kept(0), Left::Kept(4), Left::Kept(5)]).expect("it can");
@@ -61,27 +61,27 @@ fn b1_5_without_the_marker_or_the_summary_hidden_messages_are_visible_again() {
 
 #[test]
 fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
-    for agent in Agent::ALL {
+    for agent in SessionAgent::ALL {
         let after = summarized(agent);
         let mut late = continued(agent, &after, "found in b.rs");
         let text = String::from_utf8_lossy(&late).into_owned();
         let answer = json!({"type": "tool_result", "tool_use_id": "x", "content": "found in b.rs"});
         let block = json!({"type": "text", "text": "found in b.rs"}).to_string();
         let (from, into) = match agent {
-            Agent::ClaudeCode | Agent::Cline => (block, answer.to_string()),
-            Agent::Neovate => {
+            SessionAgent::ClaudeCode | SessionAgent::Cline => (block, answer.to_string()),
+            SessionAgent::Neovate => {
                 let result = json!({"type": "tool-result", "toolCallId": "x", "toolName": "grep",
                     "input": {}, "result": {"llmContent": "found in b.rs"}});
                 (block, result.to_string())
             }
-            Agent::Codex => {
+            SessionAgent::Codex => {
                 let says: Value =
                     serde_json::from_str(&says(agent, "found in b.rs")).expect("JSON");
                 let output = json!({"type": "function_call_output", "call_id": "x",
                     "output": "found in b.rs"});
                 (says.to_string(), output.to_string())
             }
-            Agent::GeminiCli => {
+            SessionAgent::GeminiCli => {
                 let response = json!({"functionResponse": {"id": "x", "name": "grep",
                     "response": {"output": "found in b.rs"}}});
                 (json!({"text": "found in b.rs"}).to_string(), response.to_string())
@@ -103,7 +103,7 @@ fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
 
 #[test]
 fn a_compaction_that_a_file_cannot_hold_changes_nothing() {
-    let bytes = story(Agent::ClaudeCode);
+    let bytes = story(SessionAgent::ClaudeCode);
     let all = || (0..6).map(Left::Kept).collect::<Vec<_>>();
     let torn = br#"[{"role":"user","content":"Find it.","ts":1},{"role":"assist"#;
     let old = concat!(
@@ -111,28 +111,33 @@ fn a_compaction_that_a_file_cannot_hold_changes_nothing() {
         "    {\"id\": \"1\", \"type\": \"user\", \"content\": \"Find it.\"},\n",
         "    {\"id\": \"2\", \"type\": \"gemini\", \"content\": \"Here.\"}\n  ]\n}\n"
     );
-    let agent = Agent::ClaudeCode;
+    let agent = SessionAgent::ClaudeCode;
     let summary = |agent| vec![Left::New(says(agent, SUMMARY))];
-    let table: [(Agent, &[u8], Vec<Left>, NotCompacted); 6] = [
-        (agent, &bytes, all(), NotCompacted::Nothing),
-        (agent, &bytes, Vec::new(), NotCompacted::Empty),
-        (agent, &bytes, vec![Left::Kept(6)], NotCompacted::Foreign(0)),
-        (agent, &bytes, vec![Left::New("{".to_owned())], NotCompacted::Unreadable(0)),
-        (Agent::Cline, torn, summary(Agent::Cline), NotCompacted::Damaged),
-        (Agent::GeminiCli, old.as_bytes(), summary(Agent::GeminiCli), NotCompacted::TooOld),
+    let table: [(SessionAgent, &[u8], Vec<Left>, CompactionError); 6] = [
+        (agent, &bytes, all(), CompactionError::NothingChanged),
+        (agent, &bytes, Vec::new(), CompactionError::Empty),
+        (agent, &bytes, vec![Left::Kept(6)], CompactionError::UnknownOrigin(0)),
+        (agent, &bytes, vec![Left::New("{".to_owned())], CompactionError::Unreadable(0)),
+        (SessionAgent::Cline, torn, summary(SessionAgent::Cline), CompactionError::Damaged),
+        (
+            SessionAgent::GeminiCli,
+            old.as_bytes(),
+            summary(SessionAgent::GeminiCli),
+            CompactionError::TooOld,
+        ),
     ];
     for (agent, bytes, left, expected) in table {
         assert_eq!(leave(agent, bytes, &left), Err(expected), "{}", agent.name());
     }
     // The agent takes this for a command of its own, and does not send it.
-    let command = [Left::New(says(Agent::GeminiCli, "/help")), Left::Kept(5)];
-    let verdict = leave(Agent::GeminiCli, &story(Agent::GeminiCli), &command);
-    assert_eq!(verdict, Err(NotCompacted::Unheard(0)));
+    let command = [Left::New(says(SessionAgent::GeminiCli, "/help")), Left::Kept(5)];
+    let verdict = leave(SessionAgent::GeminiCli, &story(SessionAgent::GeminiCli), &command);
+    assert_eq!(verdict, Err(CompactionError::NotVisible(0)));
 }
 
 #[test]
 fn a_copy_without_the_old_lines_has_nothing_to_take_back() {
-    for agent in [Agent::ClaudeCode, Agent::Neovate] {
+    for agent in [SessionAgent::ClaudeCode, SessionAgent::Neovate] {
         let after = summarized(agent);
         let old = story(agent);
         let copy = after.get(old.len()..).expect("lines were added");
@@ -143,7 +148,7 @@ fn a_copy_without_the_old_lines_has_nothing_to_take_back() {
 /// Claude Code compacts once more, by itself, and carries messages over by naming them.
 #[test]
 fn what_a_later_compaction_of_the_agent_carried_over_stays() {
-    let agent = Agent::ClaudeCode;
+    let agent = SessionAgent::ClaudeCode;
     let after = summarized(agent);
     let last = records(&after).pop().expect("there are records")["uuid"].clone();
     let metadata = json!({"trigger": "auto", "preTokens": 9,
@@ -165,7 +170,7 @@ fn what_a_later_compaction_of_the_agent_carried_over_stays() {
 /// Gemini CLI writes all messages once more whenever it resumes a session.
 #[test]
 fn what_the_agent_wrote_once_more_is_taken_back_with_the_compaction() {
-    let agent = Agent::GeminiCli;
+    let agent = SessionAgent::GeminiCli;
     let after = summarized(agent);
     let set = records(&after).pop().expect("there are records");
     let mut messages = set["$set"]["messages"].as_array().cloned().unwrap_or_default();
@@ -186,7 +191,7 @@ fn what_the_agent_wrote_once_more_is_taken_back_with_the_compaction() {
 
 #[test]
 fn who_rewound_to_a_summary_rewinds_to_what_it_stood_for() {
-    let agent = Agent::GeminiCli;
+    let agent = SessionAgent::GeminiCli;
     let after = summarized(agent);
     let set = records(&after).pop().expect("there are records");
     let summary = set["$set"]["messages"][0]["id"].clone();

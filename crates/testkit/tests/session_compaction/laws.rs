@@ -1,6 +1,6 @@
 //! What has to hold for every file and every compaction of it.
 
-use foxwedge_dialect::session::{Agent, NotCompacted};
+use foxwedge_dialect::session::{CompactionError, SessionAgent};
 use foxwedge_testkit::{session_view, told};
 use serde_json::Value;
 
@@ -16,17 +16,26 @@ pub(crate) struct Tally {
 }
 
 /// Whether all laws hold for a file; the first that does not is told.
-pub(crate) fn judge(agent: Agent, bytes: &[u8], way: Way, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn judge(
+    agent: SessionAgent,
+    bytes: &[u8],
+    way: Way,
+    tally: &mut Tally,
+) -> Result<(), String> {
     let Some(before) = tell(agent, bytes) else { return Ok(()) };
     let Some(shorter) = shorten(agent, bytes, way) else { return Ok(()) };
     let after = match shorter.bytes {
         Ok(after) => after,
-        Err(NotCompacted::Nothing | NotCompacted::Empty) => return Ok(()),
-        Err(NotCompacted::TooOld) if agent == Agent::GeminiCli && !bytes.starts_with(b"{\"") => {
+        Err(CompactionError::NothingChanged | CompactionError::Empty) => return Ok(()),
+        Err(CompactionError::TooOld)
+            if agent == SessionAgent::GeminiCli && !bytes.starts_with(b"{\"") =>
+        {
             return Ok(());
         }
-        Err(NotCompacted::TooOld) if agent == Agent::GeminiCli => return Ok(()),
-        Err(NotCompacted::Damaged) if agent == Agent::Cline && before.is_flawed() => return Ok(()),
+        Err(CompactionError::TooOld) if agent == SessionAgent::GeminiCli => return Ok(()),
+        Err(CompactionError::Damaged) if agent == SessionAgent::Cline && before.is_flawed() => {
+            return Ok(());
+        }
         Err(error) => return Err(format!("{error}\nthe compaction left\n{}", shorter.text)),
     };
     tally.compacted += 1;
@@ -64,7 +73,7 @@ fn sound(before: &Told, seen: &Told) -> Result<(), String> {
 }
 
 /// The naive reader sees the same.
-fn oracle(agent: Agent, after: &[u8], seen: &Told) -> Result<(), String> {
+fn oracle(agent: SessionAgent, after: &[u8], seen: &Told) -> Result<(), String> {
     if seen.is_flawed() {
         return Ok(());
     }
@@ -74,8 +83,8 @@ fn oracle(agent: Agent, after: &[u8], seen: &Told) -> Result<(), String> {
 }
 
 /// Every line is still there, byte for byte; Cline's messages but for the tags that hide them.
-fn nothing_is_gone(agent: Agent, bytes: &[u8], after: &[u8]) -> Result<(), String> {
-    if agent != Agent::Cline {
+fn nothing_is_gone(agent: SessionAgent, bytes: &[u8], after: &[u8]) -> Result<(), String> {
+    if agent != SessionAgent::Cline {
         return match after.starts_with(bytes) {
             true => Ok(()),
             false => Err("a former line is not as it was".to_owned()),
@@ -107,7 +116,12 @@ fn nothing_is_gone(agent: Agent, bytes: &[u8], after: &[u8]) -> Result<(), Strin
 }
 
 /// Taking it back gives the old file.
-fn taken_back(agent: Agent, bytes: &[u8], before: &Told, after: &[u8]) -> Result<(), String> {
+fn taken_back(
+    agent: SessionAgent,
+    bytes: &[u8],
+    before: &Told,
+    after: &[u8],
+) -> Result<(), String> {
     let back = lengthen(agent, after).ok_or("the compaction cannot be taken back")?;
     let again = tell(agent, &back).ok_or("the file cannot be read any more")?;
     same("before", &before.messages(agent), "taken back", &again.messages(agent))?;
@@ -118,7 +132,7 @@ fn taken_back(agent: Agent, bytes: &[u8], before: &Told, after: &[u8]) -> Result
 }
 
 /// A message that came later stands at the end, with the compaction and without it.
-fn went_on(agent: Agent, before: &Told, after: &[u8]) -> Result<(), String> {
+fn went_on(agent: SessionAgent, before: &Told, after: &[u8]) -> Result<(), String> {
     const WORDS: &str = "And one thing more.";
     let longer = continued(agent, after, WORDS);
     let told = |bytes: &[u8]| tell(agent, bytes).ok_or("the longer file cannot be read".to_owned());
@@ -143,9 +157,12 @@ fn went_on(agent: Agent, before: &Told, after: &[u8]) -> Result<(), String> {
 }
 
 /// A history with one more message of the user's.
-fn continued_history(agent: Agent, before: &Told) -> Vec<Value> {
-    let empty =
-        continued(agent, if agent == Agent::Cline { b"[{}]" } else { b"" }, "And one thing more.");
+fn continued_history(agent: SessionAgent, before: &Told) -> Vec<Value> {
+    let empty = continued(
+        agent,
+        if agent == SessionAgent::Cline { b"[{}]" } else { b"" },
+        "And one thing more.",
+    );
     let alone = tell(agent, &empty).map(|told| told.history).unwrap_or_default();
     let mut list: Vec<Value> = serde_json::from_str(&before.history).unwrap_or_default();
     list.extend(serde_json::from_str::<Vec<Value>>(&alone).unwrap_or_default());
@@ -154,7 +171,7 @@ fn continued_history(agent: Agent, before: &Told) -> Vec<Value> {
 
 /// A second compaction hides what the first one left, and nothing twice.
 fn twice(
-    agent: Agent,
+    agent: SessionAgent,
     before: &Told,
     after: &[u8],
     way: Way,
@@ -167,7 +184,7 @@ fn twice(
         let seen = tell(agent, &again).ok_or("compacted twice, it cannot be read")?;
         same("the second", &joined(agent, &shorter.text), "the file", &seen.messages(agent))?;
         nothing_is_gone(agent, after, &again)?;
-        if agent == Agent::Cline {
+        if agent == SessionAgent::Cline {
             hidden_once(&again)?;
         }
         let once = lengthen(agent, &again).ok_or("the second cannot be taken back")?;
@@ -200,7 +217,7 @@ fn hidden_once(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Cut off anywhere in what was added, nothing panics.
-fn cut(agent: Agent, bytes: &[u8], after: &[u8]) {
+fn cut(agent: SessionAgent, bytes: &[u8], after: &[u8]) {
     let same = bytes.iter().zip(after).take_while(|(old, new)| old == new).count();
     let step = 1 + (after.len() - same) / 12;
     for end in (same..after.len()).step_by(step) {

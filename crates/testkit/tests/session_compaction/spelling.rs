@@ -1,6 +1,6 @@
 //! How a compaction is written: as the agent itself does it.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 use serde_json::{Value, json};
 
 use super::{
@@ -9,13 +9,13 @@ use super::{
 };
 
 /// What was added to the story.
-fn added(agent: Agent, after: &[u8]) -> Vec<Value> {
+fn added(agent: SessionAgent, after: &[u8]) -> Vec<Value> {
     records(after).split_off(records(&story(agent)).len())
 }
 
 #[test]
 fn claude_code_gets_a_boundary_and_a_chain_of_its_own() {
-    let added = added(Agent::ClaudeCode, &summarized(Agent::ClaudeCode));
+    let added = added(SessionAgent::ClaudeCode, &summarized(SessionAgent::ClaudeCode));
     let [boundary, summary, asked, replied] = added.as_slice() else { panic!("{added:?}") };
     assert_eq!(boundary["subtype"], "compact_boundary");
     assert_eq!(boundary["content"], MARKER);
@@ -39,7 +39,7 @@ fn claude_code_gets_a_boundary_and_a_chain_of_its_own() {
 /// A shorter answer hangs on the copy of its call; the rest of a reply keeps its model.
 #[test]
 fn claude_code_gets_changed_messages_as_records_for_each_block() {
-    let agent = Agent::ClaudeCode;
+    let agent = SessionAgent::ClaudeCode;
     let short = json!({"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "x", "content": "short"},
         {"type": "text", "text": "a note"}]});
@@ -56,7 +56,7 @@ fn claude_code_gets_changed_messages_as_records_for_each_block() {
 
 #[test]
 fn neovate_gets_a_new_root_that_says_what_it_is() {
-    let added = added(Agent::Neovate, &summarized(Agent::Neovate));
+    let added = added(SessionAgent::Neovate, &summarized(SessionAgent::Neovate));
     let [summary, asked, replied] = added.as_slice() else { panic!("{added:?}") };
     assert_eq!((&summary["parentUuid"], &summary["uiContent"]), (&json!(null), &json!(MARKER)));
     assert_eq!((&summary["role"], &summary["content"]), (&json!("user"), &json!(SUMMARY)));
@@ -66,7 +66,7 @@ fn neovate_gets_a_new_root_that_says_what_it_is() {
 
 #[test]
 fn neovate_keeps_its_own_words_for_answers() {
-    let agent = Agent::Neovate;
+    let agent = SessionAgent::Neovate;
     let short = json!({"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "x", "content": "short", "is_error": true}]});
     let left = [Left::Kept(0), Left::Kept(1), Left::Changed(2, short.to_string()), Left::Kept(3)];
@@ -80,7 +80,7 @@ fn neovate_keeps_its_own_words_for_answers() {
 
 #[test]
 fn codex_gets_one_record_with_the_history_that_is_left() {
-    let added = added(Agent::Codex, &summarized(Agent::Codex));
+    let added = added(SessionAgent::Codex, &summarized(SessionAgent::Codex));
     let [compacted] = added.as_slice() else { panic!("{added:?}") };
     assert_eq!((&compacted["type"], &compacted["ordinal"]), (&json!("compacted"), &json!(8)));
     assert_eq!(compacted["timestamp"], "2026-02-04T10:00:07.001Z");
@@ -92,7 +92,7 @@ fn codex_gets_one_record_with_the_history_that_is_left() {
 
 #[test]
 fn gemini_cli_gets_one_snapshot_with_answers_inside_their_calls() {
-    let agent = Agent::GeminiCli;
+    let agent = SessionAgent::GeminiCli;
     let added_lines = added(agent, &summarized(agent));
     let [set] = added_lines.as_slice() else { panic!("{added_lines:?}") };
     let messages = set["$set"]["messages"].as_array().expect("a list");
@@ -114,7 +114,7 @@ fn gemini_cli_gets_one_snapshot_with_answers_inside_their_calls() {
 
 #[test]
 fn cline_gets_tags_and_a_summary_or_a_marker_that_hides_itself() {
-    let agent = Agent::Cline;
+    let agent = SessionAgent::Cline;
     let list = records(&summarized(agent));
     let summary = &list[4];
     assert_eq!((&summary["isSummary"], &summary["content"]), (&json!(true), &json!(SUMMARY)));

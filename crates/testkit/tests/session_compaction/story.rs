@@ -1,8 +1,10 @@
 //! One short conversation, as each agent keeps it.
 
 use foxwedge_dialect::{
-    session::{Agent, Condensed, NotCompacted, Shown, read, text},
-    want,
+    outline_options,
+    session::{
+        CompactedFile, CompactedFileMessage, CompactionError, SessionAgent, read, readable_text,
+    },
 };
 use serde_json::{Value, json};
 
@@ -12,13 +14,13 @@ use super::workshop::MARKER;
 pub(crate) const SUMMARY: &str = "Summary: the place was found.";
 
 /// A question, a call with its answer, a reply; then another question and its reply.
-pub(crate) fn story(agent: Agent) -> Vec<u8> {
+pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
     let records: Vec<Value> = match agent {
-        Agent::ClaudeCode => claude_code(),
-        Agent::Neovate => neovate(),
-        Agent::Codex => codex(),
-        Agent::GeminiCli => gemini_cli(),
-        Agent::Cline => return (Value::Array(cline()).to_string() + "\n").into_bytes(),
+        SessionAgent::ClaudeCode => claude_code(),
+        SessionAgent::Neovate => neovate(),
+        SessionAgent::Codex => codex(),
+        SessionAgent::GeminiCli => gemini_cli(),
+        SessionAgent::Cline => return (Value::Array(cline()).to_string() + "\n").into_bytes(),
     };
     records.iter().map(|record| format!("{record}\n")).collect::<String>().into_bytes()
 }
@@ -123,11 +125,11 @@ fn cline() -> Vec<Value> {
 }
 
 /// A message of the user's, as the agent's provider spells it.
-pub(crate) fn says(agent: Agent, text: &str) -> String {
+pub(crate) fn says(agent: SessionAgent, text: &str) -> String {
     let message = match agent {
-        Agent::Codex => json!({"type": "message", "role": "user",
+        SessionAgent::Codex => json!({"type": "message", "role": "user",
             "content": [{"type": "input_text", "text": text}]}),
-        Agent::GeminiCli => json!({"role": "user", "parts": [{"text": text}]}),
+        SessionAgent::GeminiCli => json!({"role": "user", "parts": [{"text": text}]}),
         _ => json!({"role": "user", "content": text}),
     };
     message.to_string()
@@ -141,14 +143,18 @@ pub(crate) enum Left {
 }
 
 /// The messages that a file tells, one by one.
-pub(crate) fn told(agent: Agent, bytes: &[u8]) -> Vec<Value> {
-    let text = text(bytes).expect("it is text");
-    let session = read(&text, agent, want(agent.profile())).expect("it can be read");
+pub(crate) fn told(agent: SessionAgent, bytes: &[u8]) -> Vec<Value> {
+    let text = readable_text(bytes).expect("it is text");
+    let session = read(&text, agent, outline_options(agent.profile())).expect("it can be read");
     serde_json::from_str(&session.history()).expect("it is JSON")
 }
 
 /// A file with a compaction in it that leaves certain messages.
-pub(crate) fn leave(agent: Agent, bytes: &[u8], left: &[Left]) -> Result<Vec<u8>, NotCompacted> {
+pub(crate) fn leave(
+    agent: SessionAgent,
+    bytes: &[u8],
+    left: &[Left],
+) -> Result<Vec<u8>, CompactionError> {
     let messages = told(agent, bytes);
     let json = |at: &usize| messages.get(*at).map_or("{}".to_owned(), Value::to_string);
     let left: Vec<(Option<usize>, bool, String)> = left
@@ -159,12 +165,16 @@ pub(crate) fn leave(agent: Agent, bytes: &[u8], left: &[Left]) -> Result<Vec<u8>
             Left::New(text) => (None, false, text.clone()),
         })
         .collect();
-    let shown =
-        left.iter().map(|(origin, kept, json)| Shown { origin: *origin, kept: *kept, json });
-    let condensed = Condensed { messages: shown.collect(), marker: MARKER, tokens_before: 1234 };
-    let text = text(bytes).expect("it is text");
-    let session = read(&text, agent, want(agent.profile())).expect("it can be read");
-    session.compacted(&condensed).map(|rewritten| {
+    let shown = left.iter().map(|(origin, kept, json)| CompactedFileMessage {
+        origin: *origin,
+        kept: *kept,
+        json,
+    });
+    let condensed =
+        CompactedFile { messages: shown.collect(), marker: MARKER, tokens_before: 1234 };
+    let text = readable_text(bytes).expect("it is text");
+    let session = read(&text, agent, outline_options(agent.profile())).expect("it can be read");
+    session.write_compaction(&condensed).map(|rewritten| {
         let mut bytes = Vec::new();
         rewritten.write_to(&mut bytes).expect("memory takes everything");
         bytes
@@ -172,7 +182,7 @@ pub(crate) fn leave(agent: Agent, bytes: &[u8], left: &[Left]) -> Result<Vec<u8>
 }
 
 /// The story with a summary in place of everything but its last question and reply.
-pub(crate) fn summarized(agent: Agent) -> Vec<u8> {
+pub(crate) fn summarized(agent: SessionAgent) -> Vec<u8> {
     let bytes = story(agent);
     let count = told(agent, &bytes).len();
     let left = [Left::New(says(agent, SUMMARY)), Left::Kept(count - 2), Left::Kept(count - 1)];

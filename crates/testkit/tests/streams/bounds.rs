@@ -1,24 +1,25 @@
 //! Streams that never end: what is kept stays small, and what would not is an error.
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::stream::{Converter, Limits, Options, StreamError};
+use foxwedge_core::Format;
+use foxwedge_dialect::stream::{StreamConverter, StreamError, StreamLimits, StreamOptions};
 use foxwedge_testkit::answers::{self, message};
 
 use crate::{call_begins, call_piece, opening, text_begins, text_piece};
 
-const LIMITS: Limits = Limits { frame: 4096, held: 16_384 };
+const LIMITS: StreamLimits = StreamLimits { frame: 4096, held: 16_384 };
 
 /// Formats whose calls come in pieces.
-const PIECES: [Wire; 4] = [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Bedrock];
+const PIECES: [Format; 4] =
+    [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Bedrock];
 
-fn converter(from: Wire, to: Wire) -> Converter {
-    Converter::new(from, to, Options { limits: LIMITS, ..Options::default() })
+fn converter(from: Format, to: Format) -> StreamConverter {
+    StreamConverter::new(from, to, StreamOptions { limits: LIMITS, ..StreamOptions::default() })
 }
 
 /// Pushes what comes in endlessly, until it is refused or so many bytes were taken. What came out
 /// goes to the client each time. Says how many bytes were taken, and what came out last.
 fn push_endlessly(
-    converter: &mut Converter,
+    converter: &mut StreamConverter,
     most: usize,
     mut next: impl FnMut(usize) -> Vec<u8>,
 ) -> (usize, Vec<u8>, Result<(), StreamError>) {
@@ -41,8 +42,8 @@ fn is_too_large(pushed: &Result<(), StreamError>, limit: usize) -> bool {
 
 #[test]
 fn endless_text_goes_through_at_once_and_nothing_is_kept() {
-    for from in Wire::ALL {
-        for to in [Wire::OpenaiChat, Wire::Anthropic, Wire::Bedrock, Wire::Gemini] {
+    for from in Format::ALL {
+        for to in [Format::OpenaiChat, Format::Anthropic, Format::Bedrock, Format::Gemini] {
             let mut converter = converter(from, to);
             let begun = [opening(from), text_begins(from)].concat();
             converter.push(&begun, &mut Vec::new()).expect("it begins");
@@ -65,9 +66,10 @@ fn endless_text_goes_through_at_once_and_nothing_is_kept() {
 
 #[test]
 fn fifty_megabytes_of_text_need_no_memory() {
-    let mut converter = Converter::new(Wire::OpenaiChat, Wire::Anthropic, Options::default());
-    converter.push(&opening(Wire::OpenaiChat), &mut Vec::new()).expect("it begins");
-    let piece = text_piece(Wire::OpenaiChat, &"words and words ".repeat(250));
+    let mut converter =
+        StreamConverter::new(Format::OpenaiChat, Format::Anthropic, StreamOptions::default());
+    converter.push(&opening(Format::OpenaiChat), &mut Vec::new()).expect("it begins");
+    let piece = text_piece(Format::OpenaiChat, &"words and words ".repeat(250));
     let mut out = Vec::new();
     let (mut taken, mut before) = (0, None);
     while taken < 50 << 20 {
@@ -94,18 +96,18 @@ fn resident() -> Option<u64> {
 
 #[test]
 fn a_frame_without_an_end_is_refused() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let starts: Vec<Vec<u8>> = match from {
-            Wire::Bedrock => {
+            Format::Bedrock => {
                 let mut long = message("event", "messageStart", &[b' '; 100_000]);
                 long.truncate(200);
                 vec![long, b"{\"messageStart\":{\"role\":\"".to_vec()]
             }
-            Wire::Gemini => vec![b"data: {\"a\":\"".to_vec(), b"[{\"a\":\"".to_vec()],
+            Format::Gemini => vec![b"data: {\"a\":\"".to_vec(), b"[{\"a\":\"".to_vec()],
             _ => vec![b"data: {\"a\":\"".to_vec(), b"event: ".to_vec(), b": comment ".to_vec()],
         };
         for start in starts {
-            for to in Wire::ALL {
+            for to in Format::ALL {
                 let mut converter = converter(from, to);
                 converter.push(&start, &mut Vec::new()).expect("it begins");
                 let (taken, out, pushed) =
@@ -122,8 +124,8 @@ fn a_frame_without_an_end_is_refused() {
 
 #[test]
 fn calls_behind_a_call_that_never_ends_are_held_within_the_limit() {
-    for from in [Wire::OpenaiChat, Wire::OpenaiResponses] {
-        for to in Wire::ALL {
+    for from in [Format::OpenaiChat, Format::OpenaiResponses] {
+        for to in Format::ALL {
             let mut converter = converter(from, to);
             let begun = [
                 opening(from),
@@ -149,7 +151,7 @@ fn calls_behind_a_call_that_never_ends_are_held_within_the_limit() {
 #[test]
 fn a_call_that_never_ends_is_kept_only_where_the_format_takes_it_whole() {
     for from in PIECES {
-        for to in Wire::ALL {
+        for to in Format::ALL {
             let mut converter = converter(from, to);
             let begun =
                 [opening(from), call_begins(from, 0), call_piece(from, 0, "{\\\"a\\\":\\\"")];
@@ -157,7 +159,7 @@ fn a_call_that_never_ends_is_kept_only_where_the_format_takes_it_whole() {
             let (_, _, pushed) = push_endlessly(&mut converter, 20 * LIMITS.held, |_| {
                 call_piece(from, 0, "more and more and more and more of it")
             });
-            let keeps = matches!(to, Wire::Gemini | Wire::OpenaiResponses);
+            let keeps = matches!(to, Format::Gemini | Format::OpenaiResponses);
             let pair = format!("{} {}", from.name(), to.name());
             assert_eq!(is_too_large(&pushed, LIMITS.held), keeps, "{pair} {pushed:?}");
             assert!(keeps || pushed.is_ok(), "{pair} {pushed:?}");
@@ -167,8 +169,8 @@ fn a_call_that_never_ends_is_kept_only_where_the_format_takes_it_whole() {
 
 #[test]
 fn text_that_the_format_repeats_at_its_end_is_kept_within_the_limit() {
-    for from in Wire::ALL {
-        let mut converter = converter(from, Wire::OpenaiResponses);
+    for from in Format::ALL {
+        let mut converter = converter(from, Format::OpenaiResponses);
         let begun = [opening(from), text_begins(from)].concat();
         converter.push(&begun, &mut Vec::new()).expect("it begins");
         let (taken, out, pushed) = push_endlessly(&mut converter, 20 * LIMITS.held, |_| {

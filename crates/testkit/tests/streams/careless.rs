@@ -1,6 +1,6 @@
 //! The judge is judged: a stream that a careless writer would send is noticed.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_testkit::{
     Random,
     answers::{self, Heard, cut, hear, normal},
@@ -8,7 +8,7 @@ use foxwedge_testkit::{
 };
 
 /// What a client makes of a stream, if nothing is wrong with it.
-fn taken(wire: Wire, bytes: &[u8]) -> Option<Heard> {
+fn taken(wire: Format, bytes: &[u8]) -> Option<Heard> {
     let mut heard = hear(wire, bytes);
     heard.answer.blocks = normal(heard.answer.blocks, wire);
     (heard.faults.is_empty() && heard.ended).then_some(heard)
@@ -17,10 +17,10 @@ fn taken(wire: Wire, bytes: &[u8]) -> Option<Heard> {
 #[test]
 fn a_careless_writer_would_be_noticed() {
     let mut random = Random::new(1);
-    for to in Wire::ALL {
+    for to in Format::ALL {
         let (mut tried, mut noticed) = (0, 0);
         for seed in 0..40 {
-            let exchange = Exchange::between(seed, Wire::Anthropic, to);
+            let exchange = Exchange::between(seed, Format::Anthropic, to);
             let out = streamed(exchange.from, to, [exchange.bytes().as_slice()]).out;
             let Some(sound) = taken(to, &out) else { panic!("seed {seed}") };
             let frames: Vec<Vec<u8>> =
@@ -45,12 +45,12 @@ fn a_careless_writer_would_be_noticed() {
 
 #[test]
 fn a_wrong_checksum_is_noticed() {
-    let exchange = Exchange::between(3, Wire::OpenaiChat, Wire::Bedrock);
+    let exchange = Exchange::between(3, Format::OpenaiChat, Format::Bedrock);
     let out = streamed(exchange.from, exchange.to, [exchange.bytes().as_slice()]).out;
-    assert!(answers::hear(Wire::Bedrock, &out).faults.is_empty());
+    assert!(answers::hear(Format::Bedrock, &out).faults.is_empty());
     for at in [9, 40, out.len() - 1] {
         let mut wrong = out.clone();
         wrong[at] ^= 1;
-        assert!(!answers::hear(Wire::Bedrock, &wrong).faults.is_empty(), "{at}");
+        assert!(!answers::hear(Format::Bedrock, &wrong).faults.is_empty(), "{at}");
     }
 }

@@ -1,7 +1,7 @@
 //! What clients were promised: an answer of any provider, as their own provider would give it.
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::stream::{Converter, Options};
+use foxwedge_core::Format;
+use foxwedge_dialect::stream::{StreamConverter, StreamOptions};
 use foxwedge_testkit::{
     Random,
     answers::{
@@ -12,7 +12,7 @@ use foxwedge_testkit::{
 };
 use serde_json::{Value, json};
 
-fn text_and_calls(wire: Wire) -> Answer {
+fn text_and_calls(wire: Format) -> Answer {
     let call = |id: &str, place: &str| {
         Block::Call(Call {
             id: Some(id.to_owned()),
@@ -21,7 +21,7 @@ fn text_and_calls(wire: Wire) -> Answer {
             signature: None,
         })
     };
-    let named = (wire != Wire::Bedrock).then(|| "the-name".to_owned());
+    let named = (wire != Format::Bedrock).then(|| "the-name".to_owned());
     Answer {
         id: named.clone(),
         model: named,
@@ -38,9 +38,9 @@ fn text_and_calls(wire: Wire) -> Answer {
 
 #[test]
 fn b2_16_text_calls_usage_errors_and_the_end_arrive_in_openai_shape() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let answer = text_and_calls(from);
-        let whole = converted(from, Wire::OpenaiChat, &body(from, &answer).to_string());
+        let whole = converted(from, Format::OpenaiChat, &body(from, &answer).to_string());
         let whole: Value = serde_json::from_str(&whole.expect("an answer").body).expect("JSON");
         let choice = &whole["choices"][0];
         assert_eq!(choice["message"]["content"], "I look it up.", "{}", from.name());
@@ -63,20 +63,20 @@ fn b2_16_text_calls_usage_errors_and_the_end_arrive_in_openai_shape() {
         assert_eq!(whole["usage"]["total_tokens"], 42, "{}", from.name());
 
         let source = bytes(&stream(&mut Random::new(7), from, &answer));
-        let out = streamed(from, Wire::OpenaiChat, [source.as_slice()]).out;
-        let heard = hear(Wire::OpenaiChat, &out);
+        let out = streamed(from, Format::OpenaiChat, [source.as_slice()]).out;
+        let heard = hear(Format::OpenaiChat, &out);
         assert_eq!(heard.faults, [""; 0], "{}", from.name());
         assert_eq!(heard.answer.text(), "I look it up.", "{}", from.name());
         assert_eq!(heard.answer.calls().count(), 2, "{}", from.name());
         assert_eq!((heard.answer.usage.input, heard.answer.usage.output), (30, 12));
         let data: Vec<String> =
-            cut(Wire::OpenaiChat, &out).into_iter().map(|cut| cut.data).collect();
+            cut(Format::OpenaiChat, &out).into_iter().map(|cut| cut.data).collect();
         assert_eq!(data.last().map(String::as_str), Some("[DONE]"), "{}", from.name());
         let finish = data.iter().filter(|data| data.contains("\"finish_reason\":\"tool_calls\""));
         assert_eq!(finish.count(), 1, "{}", from.name());
 
         let failed = failure_body(from, "Too much to do").to_string();
-        let failed = converted(from, Wire::OpenaiChat, &failed).expect("a failure");
+        let failed = converted(from, Format::OpenaiChat, &failed).expect("a failure");
         let error: Value = serde_json::from_str(&failed.body).expect("JSON");
         assert!(failed.failed, "{}", from.name());
         assert_eq!(error["error"]["message"], "Too much to do", "{}", from.name());
@@ -143,20 +143,21 @@ fn an_anthropic_client_can_read_an_openai_stream_live() {
         (": nobody listens any more\n\n".to_owned(), &[]),
         ("data: {\"id\":\"chatcmpl-2\"}\n\n".to_owned(), &[]),
     ];
-    let mut converter = Converter::new(Wire::OpenaiChat, Wire::Anthropic, Options::default());
+    let mut converter =
+        StreamConverter::new(Format::OpenaiChat, Format::Anthropic, StreamOptions::default());
     let mut whole = Vec::new();
     for (chunk, expected) in table {
         let mut out = Vec::new();
         converter.push(chunk.as_bytes(), &mut out).expect("a chunk");
         let told: Vec<String> =
-            cut(Wire::Anthropic, &out).iter().map(|cut| told(&cut.data)).collect();
+            cut(Format::Anthropic, &out).iter().map(|cut| told(&cut.data)).collect();
         assert_eq!(told, expected, "{chunk}");
         whole.extend(out);
     }
     let finished = converter.finish(&mut whole).expect("an end");
     assert!(finished.complete && !finished.failed, "{finished:?}");
     assert_eq!(finished.renamed.len(), 1, "{finished:?}");
-    let heard = hear(Wire::Anthropic, &whole);
+    let heard = hear(Format::Anthropic, &whole);
     assert_eq!(heard.faults, [""; 0]);
     assert_eq!(heard.answer.text(), "I look it up.");
     let calls: Vec<&Input> = heard.answer.calls().map(|call| &call.input).collect();
@@ -188,15 +189,15 @@ fn told(data: &str) -> String {
 
 #[test]
 fn figures_come_to_chat_clients_only_if_they_asked_for_them() {
-    let answer = text_and_calls(Wire::Anthropic);
-    let source = bytes(&stream(&mut Random::new(7), Wire::Anthropic, &answer));
+    let answer = text_and_calls(Format::Anthropic);
+    let source = bytes(&stream(&mut Random::new(7), Format::Anthropic, &answer));
     for usage in [true, false] {
-        let options = Options { usage, ..Options::default() };
-        let mut converter = Converter::new(Wire::Anthropic, Wire::OpenaiChat, options);
+        let options = StreamOptions { usage, ..StreamOptions::default() };
+        let mut converter = StreamConverter::new(Format::Anthropic, Format::OpenaiChat, options);
         let mut out = Vec::new();
         converter.push(&source, &mut out).expect("a stream");
         converter.finish(&mut out).expect("an end");
-        let heard = hear(Wire::OpenaiChat, &out);
+        let heard = hear(Format::OpenaiChat, &out);
         assert_eq!(heard.faults, [""; 0]);
         assert_eq!(heard.answer.usage == Usage::default(), !usage);
         assert_eq!(String::from_utf8_lossy(&out).contains("\"usage\""), usage);
@@ -205,22 +206,22 @@ fn figures_come_to_chat_clients_only_if_they_asked_for_them() {
 
 #[test]
 fn calls_without_ids_get_the_same_ones_each_time_and_others_in_other_answers() {
-    let mut answer = text_and_calls(Wire::Gemini);
+    let mut answer = text_and_calls(Format::Gemini);
     answer.id = None;
     for block in &mut answer.blocks {
         if let Block::Call(call) = block {
             call.id = None;
         }
     }
-    let source = bytes(&stream(&mut Random::new(7), Wire::Gemini, &answer));
+    let source = bytes(&stream(&mut Random::new(7), Format::Gemini, &answer));
     let ids = |seed: &str| -> Vec<Option<String>> {
-        let options = Options { seed: seed.to_owned(), ..Options::default() };
-        let mut converter = Converter::new(Wire::Gemini, Wire::OpenaiChat, options);
+        let options = StreamOptions { seed: seed.to_owned(), ..StreamOptions::default() };
+        let mut converter = StreamConverter::new(Format::Gemini, Format::OpenaiChat, options);
         let mut out = Vec::new();
         converter.push(&source, &mut out).expect("a stream");
         let finished = converter.finish(&mut out).expect("an end");
         assert_eq!(finished.renamed.len(), 2);
-        answers::hear(Wire::OpenaiChat, &out).answer.calls().map(|call| call.id.clone()).collect()
+        answers::hear(Format::OpenaiChat, &out).answer.calls().map(|call| call.id.clone()).collect()
     };
     assert_eq!(ids("one"), ids("one"));
     let (one, other) = (ids("one"), ids("other"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_testkit::laws::{
     Tally,
     streams::{Effort, Exchange, run},
@@ -14,9 +14,9 @@ const CASES: u64 = 7;
 /// Cases that are cut off at every byte.
 const CUT_OFF: u64 = 1;
 
-fn hold(from: Wire) {
+fn hold(from: Format) {
     let mut tally = Tally::default();
-    for (index, to) in Wire::ALL.into_iter().enumerate() {
+    for (index, to) in Format::ALL.into_iter().enumerate() {
         for number in 0..CASES {
             let exchange = Exchange::between(1 + number + 1000 * index as u64, from, to);
             run(&exchange, Effort::Some, &mut tally);
@@ -52,8 +52,8 @@ fn hold(from: Wire) {
 #[test]
 fn generated_answers_lose_everything_that_can_be_lost() {
     let mut lost = BTreeSet::new();
-    for from in Wire::ALL {
-        for to in Wire::ALL {
+    for from in Format::ALL {
+        for to in Format::ALL {
             let cases = (0..200).map(|seed| Exchange::between(seed, from, to));
             lost.extend(cases.flat_map(|exchange| exchange.expected().lost));
         }
@@ -64,25 +64,25 @@ fn generated_answers_lose_everything_that_can_be_lost() {
 
 #[test]
 fn the_laws_of_answers_hold_for_openai_chat() {
-    hold(Wire::OpenaiChat);
+    hold(Format::OpenaiChat);
 }
 
 #[test]
 fn the_laws_of_answers_hold_for_openai_responses() {
-    hold(Wire::OpenaiResponses);
+    hold(Format::OpenaiResponses);
 }
 
 #[test]
 fn the_laws_of_answers_hold_for_anthropic() {
-    hold(Wire::Anthropic);
+    hold(Format::Anthropic);
 }
 
 #[test]
 fn the_laws_of_answers_hold_for_gemini() {
-    hold(Wire::Gemini);
+    hold(Format::Gemini);
 }
 
 #[test]
 fn the_laws_of_answers_hold_for_bedrock() {
-    hold(Wire::Bedrock);
+    hold(Format::Bedrock);
 }

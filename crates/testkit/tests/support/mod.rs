@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
 use foxwedge_core::{
-    Applicability, Finding, Policy, Profile, Question, Report, RuleSet, Unanswered, Wire, check,
+    CheckOptions, Finding, FixApplicability, Format, Policy, Profile, Report, RuleSet,
+    UnansweredPolicy, check,
 };
-use foxwedge_dialect::{read, text, want};
+use foxwedge_dialect::{outline_options, read, text};
 use foxwedge_testkit::{Violation, violations};
 use serde_json::Value;
 
@@ -38,57 +39,57 @@ impl Fixed {
 }
 
 /// Every rule of a profile, with repairs that speak for the user allowed.
-pub(crate) fn bold(profile: Profile) -> Question {
-    asked(profile, Policy { bold: true, ..Policy::default() })
+pub(crate) fn bold(profile: Profile) -> CheckOptions {
+    asked(profile, Policy { allow_unsafe: true, ..Policy::default() })
 }
 
 /// Every rule of a profile under a policy.
-pub(crate) fn asked(profile: Profile, policy: Policy) -> Question {
-    Question { profile, rules: RuleSet::of(profile), policy }
+pub(crate) fn asked(profile: Profile, policy: Policy) -> CheckOptions {
+    CheckOptions { profile, rules: RuleSet::of(profile), policy }
 }
 
 /// The three ways to treat calls that nobody answered.
-pub(crate) const WAYS: [Unanswered; 3] =
-    [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall];
+pub(crate) const WAYS: [UnansweredPolicy; 3] =
+    [UnansweredPolicy::Answer, UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall];
 
 /// Every rule of a profile, with one way to treat unanswered calls.
-pub(crate) fn way(profile: Profile, unanswered: Unanswered) -> Question {
-    asked(profile, Policy { unanswered, bold: true, ..Policy::default() })
+pub(crate) fn way(profile: Profile, unanswered: UnansweredPolicy) -> CheckOptions {
+    asked(profile, Policy { unanswered, allow_unsafe: true, ..Policy::default() })
 }
 
 /// What the engine finds.
-pub(crate) fn report(wire: Wire, question: &Question, document: &str) -> Report {
+pub(crate) fn report(wire: Format, question: &CheckOptions, document: &str) -> Report {
     let source = text(document.as_bytes()).expect("a test document is text");
-    let reading = read(source, wire, want(question.profile))
+    let reading = read(source, wire, outline_options(question.profile))
         .unwrap_or_else(|error| panic!("{error}\n{document}"));
     check(&reading.draft, question)
 }
 
 /// What the engine makes of it.
-pub(crate) fn fixed(wire: Wire, question: &Question, document: &str) -> Fixed {
+pub(crate) fn fixed(wire: Format, question: &CheckOptions, document: &str) -> Fixed {
     let source = text(document.as_bytes()).expect("a test document is text");
-    let reading = read(source, wire, want(question.profile))
+    let reading = read(source, wire, outline_options(question.profile))
         .unwrap_or_else(|error| panic!("{error}\n{document}"));
     let (patched, repair) = reading.fix(question);
     Fixed { before: repair.before, edits: repair.edits, text: patched.to_string() }
 }
 
 /// What the oracle finds.
-pub(crate) fn judged(wire: Wire, question: &Question, document: &str) -> Vec<Violation> {
-    let pending = question.policy.tail == foxwedge_core::Tail::Pending;
+pub(crate) fn judged(wire: Format, question: &CheckOptions, document: &str) -> Vec<Violation> {
+    let pending = question.policy.tail == foxwedge_core::TailPolicy::Pending;
     violations(wire.name(), question.profile.name(), pending, &value(document))
 }
 
 /// What is wrong with a repaired document in the eyes of the engine, of the oracle, and of a
 /// second repair; nothing, if all is well.
-pub(crate) fn complaints(wire: Wire, question: &Question, document: &str) -> Vec<String> {
+pub(crate) fn complaints(wire: Format, question: &CheckOptions, document: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     if let Err(error) = serde_json::from_str::<Value>(document) {
         complaints.push(format!("no JSON any more: {error}"));
         return complaints;
     }
     let left = report(wire, question, document);
-    let left = left.findings.iter().filter(|f| f.fix.applicability != Applicability::None);
+    let left = left.findings.iter().filter(|f| f.fix.applicability != FixApplicability::None);
     complaints.extend(left.map(|f| format!("the engine still finds {}", shown(f))));
     // An empty history has no repair; see its page.
     let left = judged(wire, question, document).into_iter().filter(|v| v.code != 314);
@@ -101,7 +102,7 @@ pub(crate) fn complaints(wire: Wire, question: &Question, document: &str) -> Vec
 }
 
 /// Repairs a document, and asserts that engine and oracle are content with the result.
-pub(crate) fn mended(wire: Wire, question: &Question, document: &str) -> Fixed {
+pub(crate) fn mended(wire: Format, question: &CheckOptions, document: &str) -> Fixed {
     let fixed = fixed(wire, question, document);
     let complaints = complaints(wire, question, &fixed.text);
     assert!(
@@ -118,7 +119,7 @@ pub(crate) fn mended(wire: Wire, question: &Question, document: &str) -> Fixed {
 }
 
 /// Why a document that is sound would not pass as it is; nothing, if it passes.
-pub(crate) fn touched(wire: Wire, question: &Question, document: &str) -> Vec<String> {
+pub(crate) fn touched(wire: Format, question: &CheckOptions, document: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let found = report(wire, question, document);
     complaints.extend(found.findings.iter().map(|f| format!("the engine finds {}", shown(f))));
@@ -132,7 +133,7 @@ pub(crate) fn touched(wire: Wire, question: &Question, document: &str) -> Vec<St
 }
 
 /// Asserts that a document is sound and passes byte for byte, under every policy.
-pub(crate) fn passes(what: &str, wire: Wire, profile: Profile, document: &str) {
+pub(crate) fn passes(what: &str, wire: Format, profile: Profile, document: &str) {
     for unanswered in WAYS {
         let complaints = touched(wire, &way(profile, unanswered), document);
         assert!(
@@ -148,7 +149,7 @@ pub(crate) fn passes(what: &str, wire: Wire, profile: Profile, document: &str) {
 
 /// A finding in one line.
 pub(crate) fn shown(finding: &Finding) -> String {
-    format!("{} messages[{}] {}", finding.rule.label(), finding.at.message, finding.message)
+    format!("{} messages[{}] {}", finding.rule.label(), finding.location.message, finding.message)
 }
 
 /// The rules that a report names, each once, in order.

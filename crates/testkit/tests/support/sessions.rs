@@ -13,8 +13,8 @@
 //! | `note` | a record with an id that is no message (Claude Code) |
 //! | `line` | a record without an id, of a type that nobody knows; written without id and parent |
 
-use foxwedge_core::{Policy, Question, Unanswered};
-use foxwedge_dialect::session::Agent;
+use foxwedge_core::{CheckOptions, Policy, UnansweredPolicy};
+use foxwedge_dialect::session::SessionAgent;
 use foxwedge_testkit::{
     laws::session::{Seen, case, see},
     session_view,
@@ -27,16 +27,16 @@ use super::shape;
 pub(crate) const CANCELLED: &str = "[Request interrupted by user]";
 
 /// The formats whose records are linked.
-pub(crate) const LINKED: [Agent; 2] = [Agent::Neovate, Agent::ClaudeCode];
+pub(crate) const LINKED: [SessionAgent; 2] = [SessionAgent::Neovate, SessionAgent::ClaudeCode];
 
 /// A script as a file.
-pub(crate) fn file(agent: Agent, script: &str) -> Vec<u8> {
+pub(crate) fn file(agent: SessionAgent, script: &str) -> Vec<u8> {
     let records = script.split(';').map(|record| format!("{}\n", line(agent, record.trim())));
     records.collect::<String>().into_bytes()
 }
 
 /// One record of a script.
-pub(crate) fn line(agent: Agent, record: &str) -> String {
+pub(crate) fn line(agent: SessionAgent, record: &str) -> String {
     if record == "line" {
         return r#"{"type":"tomorrow","weight":1.50,"sessionId":"5e55107f"}"#.to_owned();
     }
@@ -44,7 +44,7 @@ pub(crate) fn line(agent: Agent, record: &str) -> String {
     let (id, parent) = link.split_once('<').expect("a link is `id<parent`");
     let parent = (parent != "-").then_some(parent);
     let mut fields = match agent {
-        Agent::Neovate => neovate(id, token),
+        SessionAgent::Neovate => neovate(id, token),
         _ => claude_code(id, token),
     };
     fields["uuid"] = json!(id);
@@ -129,19 +129,19 @@ fn claude_code(id: &str, token: &str) -> Value {
 }
 
 /// What is asked under a policy.
-pub(crate) fn asked(agent: Agent, unanswered: Unanswered) -> Question {
-    case(1, agent, Policy { unanswered, bold: true, ..Policy::default() }, 0).question()
+pub(crate) fn asked(agent: SessionAgent, unanswered: UnansweredPolicy) -> CheckOptions {
+    case(1, agent, Policy { unanswered, allow_unsafe: true, ..Policy::default() }, 0).question()
 }
 
 /// What the engine makes of a file under a policy.
-pub(crate) fn under(agent: Agent, unanswered: Unanswered, bytes: &[u8]) -> Seen {
+pub(crate) fn under(agent: SessionAgent, unanswered: UnansweredPolicy, bytes: &[u8]) -> Seen {
     let shown = String::from_utf8_lossy(bytes);
     see(agent, &asked(agent, unanswered), bytes).unwrap_or_else(|error| panic!("{error}\n{shown}"))
 }
 
 /// The same under the default policy.
-pub(crate) fn seen(agent: Agent, bytes: &[u8]) -> Seen {
-    under(agent, Unanswered::Answer, bytes)
+pub(crate) fn seen(agent: SessionAgent, bytes: &[u8]) -> Seen {
+    under(agent, UnansweredPolicy::Answer, bytes)
 }
 
 /// The rules that a file breaks.
@@ -150,7 +150,11 @@ pub(crate) fn broken(seen: &Seen) -> Vec<u16> {
 }
 
 /// What a repaired file tells, by engine and oracle alike, and that nothing is left to repair.
-pub(crate) fn mended(agent: Agent, unanswered: Unanswered, bytes: &[u8]) -> (String, Vec<u8>) {
+pub(crate) fn mended(
+    agent: SessionAgent,
+    unanswered: UnansweredPolicy,
+    bytes: &[u8],
+) -> (String, Vec<u8>) {
     let fixed = under(agent, unanswered, bytes).fixed;
     let again = under(agent, unanswered, &fixed);
     let shown = String::from_utf8_lossy(&fixed);

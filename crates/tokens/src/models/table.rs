@@ -4,93 +4,98 @@
 //! ([`UNTOLD`]); where an alias moves from model to model, the smaller window. A vocabulary is named
 //! only where it is known to be the model's own.
 
-use super::Model;
+use super::ModelSpec;
 use crate::{
-    counting::Counting::{self, Estimate, Exact},
-    estimate::Family,
-    media::Vision,
-    vocabulary::Vocabulary,
+    counting::CountingMethod::{self, Estimate, Exact},
+    estimate::TokenizerFamily,
+    media::ImageTokenRule,
+    vocabulary::TokenVocabulary,
 };
 
 /// Room for a reply where no limit is published.
-const UNTOLD: u64 = 32_768;
+const DEFAULT_OUTPUT: u64 = 32_768;
 
-const O200K: Counting = Exact(Vocabulary::O200k);
-const CL100K: Counting = Exact(Vocabulary::Cl100k);
-const LLAMA3: Counting = Exact(Vocabulary::Llama3);
-const DEEPSEEK: Counting = Exact(Vocabulary::DeepseekV3);
-const QWEN: Counting = Exact(Vocabulary::Qwen2);
-const TEKKEN: Counting = Exact(Vocabulary::Tekken);
-const KIMI: Counting = Exact(Vocabulary::KimiK2);
-const GLM4: Counting = Exact(Vocabulary::Glm4);
-const GLM5: Counting = Exact(Vocabulary::Glm5);
-const MINIMAX: Counting = Exact(Vocabulary::MinimaxM2);
-const NEUTRAL: Counting = Estimate(Family::Neutral);
-const CLAUDE: Counting = Estimate(Family::Claude);
-const EARLY: Counting = Estimate(Family::EarlyClaude);
-const GEMINI: Counting = Estimate(Family::Gemini);
+const O200K: CountingMethod = Exact(TokenVocabulary::O200k);
+const CL100K: CountingMethod = Exact(TokenVocabulary::Cl100k);
+const LLAMA3: CountingMethod = Exact(TokenVocabulary::Llama3);
+const DEEPSEEK: CountingMethod = Exact(TokenVocabulary::DeepseekV3);
+const QWEN: CountingMethod = Exact(TokenVocabulary::Qwen2);
+const TEKKEN: CountingMethod = Exact(TokenVocabulary::Tekken);
+const KIMI: CountingMethod = Exact(TokenVocabulary::KimiK2);
+const GLM4: CountingMethod = Exact(TokenVocabulary::Glm4);
+const GLM5: CountingMethod = Exact(TokenVocabulary::Glm5);
+const MINIMAX: CountingMethod = Exact(TokenVocabulary::MinimaxM2);
+const NEUTRAL: CountingMethod = Estimate(TokenizerFamily::Neutral);
+const CLAUDE: CountingMethod = Estimate(TokenizerFamily::Claude);
+const EARLY: CountingMethod = Estimate(TokenizerFamily::EarlyClaude);
+const GEMINI: CountingMethod = Estimate(TokenizerFamily::Gemini);
 
 const fn row(
     name: &'static str,
     window: u64,
     output: u64,
-    counting: Counting,
-    vision: Vision,
-) -> Model {
-    Model { name, window, output, counting, vision }
+    counting: CountingMethod,
+    vision: ImageTokenRule,
+) -> ModelSpec {
+    ModelSpec { name, window, output, counting, vision }
 }
 
 /// A model that sees as those of unknown makers, or not at all.
-const fn other(name: &'static str, window: u64, output: u64, counting: Counting) -> Model {
-    row(name, window, output, counting, Vision::CLAUDE)
+const fn other(
+    name: &'static str,
+    window: u64,
+    output: u64,
+    counting: CountingMethod,
+) -> ModelSpec {
+    row(name, window, output, counting, ImageTokenRule::CLAUDE)
 }
 
-const fn early(name: &'static str, window: u64, output: u64) -> Model {
-    row(name, window, output, EARLY, Vision::EARLY_CLAUDE)
+const fn early(name: &'static str, window: u64, output: u64) -> ModelSpec {
+    row(name, window, output, EARLY, ImageTokenRule::EARLY_CLAUDE)
 }
 
-const fn claude(name: &'static str) -> Model {
-    row(name, 1_000_000, 128_000, CLAUDE, Vision::CLAUDE)
+const fn claude(name: &'static str) -> ModelSpec {
+    row(name, 1_000_000, 128_000, CLAUDE, ImageTokenRule::CLAUDE)
 }
 
 /// Beginnings of names, in parts; in no order, since the longest match wins.
-pub(super) const MODELS: &[Model] = &[
+pub(super) const MODELS: &[ModelSpec] = &[
     // OpenAI
-    row("gpt-3-5-turbo", 16_385, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-35-turbo", 16_385, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-4", 8192, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-4-32k", 32_768, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-4-1106", 128_000, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-4-0125", 128_000, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-4-turbo", 128_000, 4096, CL100K, Vision::GPT_4O),
-    row("gpt-4o", 128_000, 16_384, O200K, Vision::GPT_4O),
-    row("gpt-4o-mini", 128_000, 16_384, O200K, Vision::GPT_4O_MINI),
-    row("chatgpt-4o", 128_000, 16_384, O200K, Vision::GPT_4O),
-    row("gpt-4-1", 1_047_576, 32_768, O200K, Vision::GPT_4O),
-    row("gpt-4-1-mini", 1_047_576, 32_768, O200K, Vision::SMALL_GPT),
-    row("gpt-4-1-nano", 1_047_576, 32_768, O200K, Vision::SMALL_GPT),
-    row("gpt-4-5", 128_000, 16_384, O200K, Vision::GPT_4O),
-    row("o1", 200_000, 100_000, O200K, Vision::O_SERIES),
-    row("o1-mini", 128_000, 64_000, O200K, Vision::O_SERIES),
-    row("o1-preview", 128_000, 32_768, O200K, Vision::O_SERIES),
-    row("o3", 200_000, 100_000, O200K, Vision::O_SERIES),
-    row("o4-mini", 200_000, 100_000, O200K, Vision::SMALL_GPT),
-    row("codex-mini", 200_000, 100_000, O200K, Vision::SMALL_GPT),
-    row("gpt-5", 400_000, 128_000, O200K, Vision::GPT_5),
-    row("gpt-5-mini", 400_000, 128_000, O200K, Vision::SMALL_GPT),
-    row("gpt-5-nano", 400_000, 128_000, O200K, Vision::SMALL_GPT),
-    row("gpt-5-pro", 400_000, 200_000, O200K, Vision::GPT_5),
-    row("gpt-5-chat", 128_000, 16_384, O200K, Vision::GPT_5),
-    row("gpt-5-1-chat", 128_000, 16_384, O200K, Vision::GPT_5),
-    row("gpt-5-2-chat", 128_000, 16_384, O200K, Vision::GPT_5),
-    row("gpt-5-3-chat", 128_000, 16_384, O200K, Vision::GPT_5),
-    row("gpt-5-4", 1_050_000, 128_000, O200K, Vision::GPT_5_4),
-    row("gpt-5-4-mini", 400_000, 128_000, O200K, Vision::GPT_5_4),
-    row("gpt-5-4-nano", 400_000, 128_000, O200K, Vision::GPT_5_4),
-    row("gpt-5-5", 1_050_000, 128_000, O200K, Vision::GPT_5_4),
-    row("gpt-5-6", 1_050_000, 128_000, O200K, Vision::GPT_5_4),
-    row("gpt-6", 1_050_000, 128_000, NEUTRAL, Vision::GPT_5_4),
-    row("gpt-oss", 131_072, 65_536, O200K, Vision::GPT_4O),
+    row("gpt-3-5-turbo", 16_385, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-35-turbo", 16_385, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-4", 8192, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-4-32k", 32_768, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-4-1106", 128_000, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-4-0125", 128_000, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-4-turbo", 128_000, 4096, CL100K, ImageTokenRule::GPT_4O),
+    row("gpt-4o", 128_000, 16_384, O200K, ImageTokenRule::GPT_4O),
+    row("gpt-4o-mini", 128_000, 16_384, O200K, ImageTokenRule::GPT_4O_MINI),
+    row("chatgpt-4o", 128_000, 16_384, O200K, ImageTokenRule::GPT_4O),
+    row("gpt-4-1", 1_047_576, 32_768, O200K, ImageTokenRule::GPT_4O),
+    row("gpt-4-1-mini", 1_047_576, 32_768, O200K, ImageTokenRule::SMALL_GPT),
+    row("gpt-4-1-nano", 1_047_576, 32_768, O200K, ImageTokenRule::SMALL_GPT),
+    row("gpt-4-5", 128_000, 16_384, O200K, ImageTokenRule::GPT_4O),
+    row("o1", 200_000, 100_000, O200K, ImageTokenRule::O_SERIES),
+    row("o1-mini", 128_000, 64_000, O200K, ImageTokenRule::O_SERIES),
+    row("o1-preview", 128_000, 32_768, O200K, ImageTokenRule::O_SERIES),
+    row("o3", 200_000, 100_000, O200K, ImageTokenRule::O_SERIES),
+    row("o4-mini", 200_000, 100_000, O200K, ImageTokenRule::SMALL_GPT),
+    row("codex-mini", 200_000, 100_000, O200K, ImageTokenRule::SMALL_GPT),
+    row("gpt-5", 400_000, 128_000, O200K, ImageTokenRule::GPT_5),
+    row("gpt-5-mini", 400_000, 128_000, O200K, ImageTokenRule::SMALL_GPT),
+    row("gpt-5-nano", 400_000, 128_000, O200K, ImageTokenRule::SMALL_GPT),
+    row("gpt-5-pro", 400_000, 200_000, O200K, ImageTokenRule::GPT_5),
+    row("gpt-5-chat", 128_000, 16_384, O200K, ImageTokenRule::GPT_5),
+    row("gpt-5-1-chat", 128_000, 16_384, O200K, ImageTokenRule::GPT_5),
+    row("gpt-5-2-chat", 128_000, 16_384, O200K, ImageTokenRule::GPT_5),
+    row("gpt-5-3-chat", 128_000, 16_384, O200K, ImageTokenRule::GPT_5),
+    row("gpt-5-4", 1_050_000, 128_000, O200K, ImageTokenRule::GPT_5_4),
+    row("gpt-5-4-mini", 400_000, 128_000, O200K, ImageTokenRule::GPT_5_4),
+    row("gpt-5-4-nano", 400_000, 128_000, O200K, ImageTokenRule::GPT_5_4),
+    row("gpt-5-5", 1_050_000, 128_000, O200K, ImageTokenRule::GPT_5_4),
+    row("gpt-5-6", 1_050_000, 128_000, O200K, ImageTokenRule::GPT_5_4),
+    row("gpt-6", 1_050_000, 128_000, NEUTRAL, ImageTokenRule::GPT_5_4),
+    row("gpt-oss", 131_072, 65_536, O200K, ImageTokenRule::GPT_4O),
     // Anthropic
     early("claude-3", 200_000, 4096),
     early("claude-3-5", 200_000, 8192),
@@ -109,42 +114,42 @@ pub(super) const MODELS: &[Model] = &[
     claude("claude-fable-5"),
     claude("claude-mythos-5"),
     // Google
-    row("gemini-1-5-pro", 2_097_152, 8192, GEMINI, Vision::GEMINI),
-    row("gemini-1-5-flash", 1_048_576, 8192, GEMINI, Vision::GEMINI),
-    row("gemini-2-0", 1_048_576, 8192, GEMINI, Vision::GEMINI),
-    row("gemini-2-5", 1_048_576, 65_536, GEMINI, Vision::GEMINI),
-    row("gemini-2-5-flash-image", 32_768, 16_384, GEMINI, Vision::GEMINI),
-    row("gemini-3", 1_048_576, 65_536, GEMINI, Vision::GEMINI_3),
-    row("gemini-3-pro-image", 65_536, 32_768, GEMINI, Vision::GEMINI_3),
+    row("gemini-1-5-pro", 2_097_152, 8192, GEMINI, ImageTokenRule::GEMINI),
+    row("gemini-1-5-flash", 1_048_576, 8192, GEMINI, ImageTokenRule::GEMINI),
+    row("gemini-2-0", 1_048_576, 8192, GEMINI, ImageTokenRule::GEMINI),
+    row("gemini-2-5", 1_048_576, 65_536, GEMINI, ImageTokenRule::GEMINI),
+    row("gemini-2-5-flash-image", 32_768, 16_384, GEMINI, ImageTokenRule::GEMINI),
+    row("gemini-3", 1_048_576, 65_536, GEMINI, ImageTokenRule::GEMINI_3),
+    row("gemini-3-pro-image", 65_536, 32_768, GEMINI, ImageTokenRule::GEMINI_3),
     // DeepSeek
     other("deepseek-chat", 131_072, 8192, DEEPSEEK),
     other("deepseek-reasoner", 131_072, 65_536, DEEPSEEK),
     other("deepseek-v3", 131_072, 8192, DEEPSEEK),
-    other("deepseek-r1", 131_072, UNTOLD, DEEPSEEK),
-    other("deepseek-r1-distill", 131_072, UNTOLD, NEUTRAL),
+    other("deepseek-r1", 131_072, DEFAULT_OUTPUT, DEEPSEEK),
+    other("deepseek-r1-distill", 131_072, DEFAULT_OUTPUT, NEUTRAL),
     other("deepseek-v4", 1_000_000, 384_000, DEEPSEEK),
     // Mistral
-    other("mistral-large", 131_072, UNTOLD, NEUTRAL),
-    other("mistral-large-2512", 262_144, UNTOLD, NEUTRAL),
-    other("mistral-medium", 131_072, UNTOLD, NEUTRAL),
-    other("mistral-small", 131_072, UNTOLD, NEUTRAL),
+    other("mistral-large", 131_072, DEFAULT_OUTPUT, NEUTRAL),
+    other("mistral-large-2512", 262_144, DEFAULT_OUTPUT, NEUTRAL),
+    other("mistral-medium", 131_072, DEFAULT_OUTPUT, NEUTRAL),
+    other("mistral-small", 131_072, DEFAULT_OUTPUT, NEUTRAL),
     other("mistral-small-2409", 32_768, 4096, NEUTRAL),
     other("mistral-small-2501", 32_768, 4096, TEKKEN),
-    other("mistral-small-2503", 131_072, UNTOLD, TEKKEN),
-    other("mistral-small-2506", 131_072, UNTOLD, TEKKEN),
-    other("mistral-small-3", 131_072, UNTOLD, TEKKEN),
-    other("open-mistral-nemo", 131_072, UNTOLD, TEKKEN),
-    other("mistral-nemo", 131_072, UNTOLD, TEKKEN),
-    other("ministral", 131_072, UNTOLD, NEUTRAL),
+    other("mistral-small-2503", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("mistral-small-2506", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("mistral-small-3", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("open-mistral-nemo", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("mistral-nemo", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("ministral", 131_072, DEFAULT_OUTPUT, NEUTRAL),
     other("magistral", 40_960, 20_480, NEUTRAL),
-    other("devstral", 131_072, UNTOLD, NEUTRAL),
-    other("devstral-small-2505", 131_072, UNTOLD, TEKKEN),
-    other("devstral-small-2507", 131_072, UNTOLD, TEKKEN),
+    other("devstral", 131_072, DEFAULT_OUTPUT, NEUTRAL),
+    other("devstral-small-2505", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("devstral-small-2507", 131_072, DEFAULT_OUTPUT, TEKKEN),
     other("codestral", 32_768, 4096, NEUTRAL),
-    other("codestral-2501", 256_000, UNTOLD, NEUTRAL),
-    other("codestral-2508", 256_000, UNTOLD, NEUTRAL),
-    other("pixtral-12b", 131_072, UNTOLD, TEKKEN),
-    other("pixtral-large", 131_072, UNTOLD, NEUTRAL),
+    other("codestral-2501", 256_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("codestral-2508", 256_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("pixtral-12b", 131_072, DEFAULT_OUTPUT, TEKKEN),
+    other("pixtral-large", 131_072, DEFAULT_OUTPUT, NEUTRAL),
     other("open-mixtral-8x7b", 32_768, 4096, NEUTRAL),
     other("mixtral-8x7b", 32_768, 4096, NEUTRAL),
     other("open-mixtral-8x22b", 65_536, 4096, NEUTRAL),
@@ -157,19 +162,19 @@ pub(super) const MODELS: &[Model] = &[
     other("qwen2-5-32b", 131_072, 8192, QWEN),
     other("qwen2-5-14b", 131_072, 8192, QWEN),
     other("qwen2-5-7b", 131_072, 8192, QWEN),
-    other("qwen3", 131_072, UNTOLD, QWEN),
+    other("qwen3", 131_072, DEFAULT_OUTPUT, QWEN),
     other("qwen3-coder", 262_144, 65_536, QWEN),
     other("qwen3-coder-plus", 1_000_000, 65_536, NEUTRAL),
     other("qwen3-max", 262_144, 65_536, NEUTRAL),
     // A larger vocabulary, which is not here.
-    other("qwen3-5", 262_144, UNTOLD, NEUTRAL),
-    other("qwen3-6", 262_144, UNTOLD, NEUTRAL),
-    other("qwen3-7", 262_144, UNTOLD, NEUTRAL),
-    other("qwen3-8", 262_144, UNTOLD, NEUTRAL),
-    other("qwen3-5-plus", 1_000_000, UNTOLD, NEUTRAL),
-    other("qwen3-6-plus", 1_000_000, UNTOLD, NEUTRAL),
-    other("qwen3-8-max", 1_000_000, UNTOLD, NEUTRAL),
-    other("qwq-32b", 131_072, UNTOLD, QWEN),
+    other("qwen3-5", 262_144, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwen3-6", 262_144, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwen3-7", 262_144, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwen3-8", 262_144, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwen3-5-plus", 1_000_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwen3-6-plus", 1_000_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwen3-8-max", 1_000_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("qwq-32b", 131_072, DEFAULT_OUTPUT, QWEN),
     // Meta
     other("llama3", 8192, 4096, LLAMA3),
     other("llama3-1", 131_072, 8192, LLAMA3),
@@ -190,15 +195,15 @@ pub(super) const MODELS: &[Model] = &[
     // Moonshot
     other("moonshot-v1-8k", 8192, 4096, NEUTRAL),
     other("moonshot-v1-32k", 32_768, 4096, NEUTRAL),
-    other("moonshot-v1-128k", 131_072, UNTOLD, NEUTRAL),
-    other("kimi-k2", 131_072, UNTOLD, KIMI),
-    other("kimi-k2-0905", 262_144, UNTOLD, KIMI),
-    other("kimi-k2-thinking", 262_144, UNTOLD, KIMI),
-    other("kimi-k2-turbo", 262_144, UNTOLD, KIMI),
-    other("kimi-k2-5", 262_144, UNTOLD, KIMI),
-    other("kimi-k2-6", 262_144, UNTOLD, KIMI),
-    other("kimi-k2-7", 262_144, UNTOLD, KIMI),
-    other("kimi-k3", 1_048_576, UNTOLD, KIMI),
+    other("moonshot-v1-128k", 131_072, DEFAULT_OUTPUT, NEUTRAL),
+    other("kimi-k2", 131_072, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k2-0905", 262_144, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k2-thinking", 262_144, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k2-turbo", 262_144, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k2-5", 262_144, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k2-6", 262_144, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k2-7", 262_144, DEFAULT_OUTPUT, KIMI),
+    other("kimi-k3", 1_048_576, DEFAULT_OUTPUT, KIMI),
     // Zhipu
     other("glm-4-5", 131_072, 65_536, GLM4),
     other("glm-4-6", 200_000, 100_000, GLM4),
@@ -209,10 +214,10 @@ pub(super) const MODELS: &[Model] = &[
     other("minimax-m1", 1_000_000, 80_000, NEUTRAL),
     other("minimax-m2", 204_800, 102_400, MINIMAX),
     // xAI
-    other("grok-2", 131_072, UNTOLD, NEUTRAL),
-    other("grok-3", 131_072, UNTOLD, NEUTRAL),
-    other("grok-4", 256_000, UNTOLD, NEUTRAL),
-    other("grok-4-fast", 2_000_000, UNTOLD, NEUTRAL),
-    other("grok-4-1-fast", 2_000_000, UNTOLD, NEUTRAL),
-    other("grok-code-fast-1", 256_000, UNTOLD, NEUTRAL),
+    other("grok-2", 131_072, DEFAULT_OUTPUT, NEUTRAL),
+    other("grok-3", 131_072, DEFAULT_OUTPUT, NEUTRAL),
+    other("grok-4", 256_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("grok-4-fast", 2_000_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("grok-4-1-fast", 2_000_000, DEFAULT_OUTPUT, NEUTRAL),
+    other("grok-code-fast-1", 256_000, DEFAULT_OUTPUT, NEUTRAL),
 ];

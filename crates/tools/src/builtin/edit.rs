@@ -1,6 +1,6 @@
 //! Changes a part of a file: one text in it for another.
 
-mod plain;
+mod line_ends;
 mod nearest;
 mod diff;
 
@@ -9,18 +9,18 @@ use std::io::Read as _;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-use self::{nearest::nearest, plain::Plain};
-use super::{Site, about as describe, write::check_size};
+use self::{line_ends::LineNormalizedText, nearest::nearest};
+use super::{FileToolContext, build_spec as describe, write::check_size};
 use crate::{
-    About, Answer, Effect, Limits,
-    arguments::Arguments,
-    path::shown,
-    place::{Parents, Place},
-    refusal::Refusal,
-    text::{BOM, count, size},
+    ToolCallResult, ToolEffect, ToolLimits, ToolSpec,
+    arguments::ArgumentReader,
+    file_target::{FileTarget, MissingParents},
+    path::display_path,
+    refusal::ToolRefusal,
+    text::{BOM, display_size, pluralize},
 };
 
-pub(super) fn about(limits: &Limits) -> About {
+pub(super) fn edit_spec(limits: &ToolLimits) -> ToolSpec {
     describe(
         "edit",
         "Changes a file: puts `new` in the place of `old`. `old` has to be in the file exactly \
@@ -33,71 +33,74 @@ pub(super) fn about(limits: &Limits) -> About {
             ("new", "string", "The text to put there; may be empty.".into()),
             ("all", "boolean", "Replaces `old` wherever it is. Default: false.".into()),
         ],
-        Effect::Writes,
+        ToolEffect::Writes,
         limits.files,
     )
 }
 
 /// How often a text may be there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Often {
+enum ExpectedMatches {
     Once,
     Any,
 }
 
-pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
-    let mut arguments = Arguments::new("edit", input);
+pub(super) fn edit_file(
+    input: &Value,
+    site: &FileToolContext<'_>,
+) -> Result<ToolCallResult, ToolRefusal> {
+    let mut arguments = ArgumentReader::new("edit", input);
     let path = arguments.text("path");
     let old = arguments.text("old");
     let new = arguments.text("new");
-    let often = if arguments.flag("all") { Often::Any } else { Often::Once };
-    arguments.end()?;
+    let often = if arguments.flag("all") { ExpectedMatches::Any } else { ExpectedMatches::Once };
+    arguments.finish()?;
 
-    let path = site.workspace.path(path)?;
+    let path = site.workspace.resolve_path(path)?;
     if old.is_empty() {
-        return Err(Refusal("`old` is empty; use `write` for a new file".to_owned()));
+        return Err(ToolRefusal("`old` is empty; use `write` for a new file".to_owned()));
     }
     if old == new {
-        return Err(Refusal("`old` and `new` are the same: nothing would change".to_owned()));
+        return Err(ToolRefusal("`old` and `new` are the same: nothing would change".to_owned()));
     }
-    let place = Place::find(site.workspace, &path, Parents::Expect, site.leash)?;
-    let read = whole(&place, site)?;
+    let place = FileTarget::find(site.workspace, &path, MissingParents::Fail, site.cancel)?;
+    let read = read_whole(&place, site)?;
     let (bom, text) = match read.strip_prefix(BOM) {
         Some(text) => (BOM, text),
         None => (&[][..], read.as_slice()),
     };
-    let plain = Plain::of(text);
-    let (old, new) = (plain.same_ends(old), plain.same_ends(new));
-    let name = shown(place.path());
+    let plain = LineNormalizedText::of(text);
+    let (old, new) = (plain.match_line_ends(old), plain.match_line_ends(new));
+    let name = display_path(place.path());
     let found = find(&plain.text, old.as_bytes(), often)
-        .map_err(|wrong| wrong.told(&plain.text, &old, &name))?;
-    let most = found.len().saturating_mul(plain.longest(new.as_bytes()));
+        .map_err(|wrong| wrong.to_refusal(&plain.text, &old, &name))?;
+    let most = found.len().saturating_mul(plain.max_length(new.as_bytes()));
     check_size(text.len().saturating_add(most), site)?;
     let mut bytes = bom.to_vec();
     plain.splice(text, &found, old.len(), new.as_bytes(), &mut bytes);
-    place.put_over(&read, &bytes, site.leash)?;
-    let places = count(found.len() as u64, "place");
+    place.replace(&read, &bytes, site.cancel)?;
+    let places = pluralize(found.len() as u64, "place");
     let diff = diff::diff(&plain.text, &found, old.len(), new.as_bytes(), site.limits);
-    Ok(Answer::done(format!("changed `{name}` in {places}\n{diff}").trim_end()))
+    Ok(ToolCallResult::done(format!("changed `{name}` in {places}\n{diff}").trim_end()))
 }
 
 /// All of a file.
-fn whole(place: &Place, site: &Site<'_>) -> Result<Vec<u8>, Refusal> {
-    let name = shown(place.path());
-    if !place.is_taken() {
-        return Err(Refusal(format!("`{name}` does not exist; use `write` for a new file")));
+fn read_whole(place: &FileTarget, site: &FileToolContext<'_>) -> Result<Vec<u8>, ToolRefusal> {
+    let name = display_path(place.path());
+    if !place.exists() {
+        return Err(ToolRefusal(format!("`{name}` does not exist; use `write` for a new file")));
     }
     let (file, metadata) = place.open()?;
     let most = site.limits.file as u64;
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|error| Refusal::of(&error, place.path()))?;
+        .map_err(|error| ToolRefusal::of(&error, place.path()))?;
     match bytes.len() as u64 > most {
-        true => Err(Refusal(format!(
+        true => Err(ToolRefusal(format!(
             "`{name}` has {}; files of up to {} can be changed",
-            size(metadata.len()),
-            size(most)
+            display_size(metadata.len()),
+            display_size(most)
         ))),
         false => Ok(bytes),
     }
@@ -105,38 +108,38 @@ fn whole(place: &Place, site: &Site<'_>) -> Result<Vec<u8>, Refusal> {
 
 /// A text is not there as often as it should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Wrong {
+enum MatchError {
     Missing,
     /// It begins at these bytes.
     Several(Vec<usize>),
 }
 
 /// Where a text begins.
-fn find(plain: &[u8], old: &[u8], often: Often) -> Result<Vec<usize>, Wrong> {
+fn find(plain: &[u8], old: &[u8], often: ExpectedMatches) -> Result<Vec<usize>, MatchError> {
     let finder = Finder::new(old);
     let found: Vec<usize> = finder.find_iter(plain).collect();
-    let Some(first) = found.first() else { return Err(Wrong::Missing) };
+    let Some(first) = found.first() else { return Err(MatchError::Missing) };
     match often {
-        Often::Any => Ok(found),
-        Often::Once if found.len() > 1 => Err(Wrong::Several(found)),
+        ExpectedMatches::Any => Ok(found),
+        ExpectedMatches::Once if found.len() > 1 => Err(MatchError::Several(found)),
         // It may lie across itself.
-        Often::Once => match plain.get(first + 1..).and_then(|rest| finder.find(rest)) {
-            Some(second) => Err(Wrong::Several(vec![*first, first + 1 + second])),
+        ExpectedMatches::Once => match plain.get(first + 1..).and_then(|rest| finder.find(rest)) {
+            Some(second) => Err(MatchError::Several(vec![*first, first + 1 + second])),
             None => Ok(found),
         },
     }
 }
 
-impl Wrong {
-    fn told(&self, plain: &[u8], old: &str, name: &str) -> Refusal {
+impl MatchError {
+    fn to_refusal(&self, plain: &[u8], old: &str, name: &str) -> ToolRefusal {
         /// Lines that are named.
         const NAMED: usize = 10;
-        Refusal(match self {
-            Wrong::Missing => match nearest(plain, old) {
+        ToolRefusal(match self {
+            MatchError::Missing => match nearest(plain, old) {
                 Some(hint) => format!("`old` is not in `{name}`: {hint}"),
                 None => format!("`old` is not in `{name}`; read the file to see what is"),
             },
-            Wrong::Several(found) => {
+            MatchError::Several(found) => {
                 let mut lines: Vec<String> =
                     found.iter().take(NAMED).map(|at| line_at(plain, *at).to_string()).collect();
                 if found.len() > NAMED {
@@ -164,13 +167,13 @@ mod tests {
     #[test]
     fn a_text_has_to_be_there_once_and_not_across_itself() {
         let table = [
-            ("abc", "b", Often::Once, Ok(vec![1])),
-            ("abcb", "b", Often::Once, Err(Wrong::Several(vec![1, 3]))),
-            ("abcb", "b", Often::Any, Ok(vec![1, 3])),
-            ("aaa", "aa", Often::Once, Err(Wrong::Several(vec![0, 1]))),
-            ("aaa", "aa", Often::Any, Ok(vec![0])),
-            ("abc", "x", Often::Any, Err(Wrong::Missing)),
-            ("", "x", Often::Once, Err(Wrong::Missing)),
+            ("abc", "b", ExpectedMatches::Once, Ok(vec![1])),
+            ("abcb", "b", ExpectedMatches::Once, Err(MatchError::Several(vec![1, 3]))),
+            ("abcb", "b", ExpectedMatches::Any, Ok(vec![1, 3])),
+            ("aaa", "aa", ExpectedMatches::Once, Err(MatchError::Several(vec![0, 1]))),
+            ("aaa", "aa", ExpectedMatches::Any, Ok(vec![0])),
+            ("abc", "x", ExpectedMatches::Any, Err(MatchError::Missing)),
+            ("", "x", ExpectedMatches::Once, Err(MatchError::Missing)),
         ];
         for (plain, old, often, expected) in table {
             assert_eq!(find(plain.as_bytes(), old.as_bytes(), often), expected, "{plain} {old}");

@@ -2,24 +2,24 @@
 
 use serde_json::Value;
 
-use super::{IGNORED, Site, about as describe};
+use super::{FileToolContext, IGNORED_DESCRIPTION, build_spec as describe};
 use crate::{
-    About, Answer, Effect, How, Limits,
-    arguments::Arguments,
-    kind::Kind,
-    leash::Pulled,
-    path::shown,
-    refusal::Refusal,
-    text::size,
-    walk::{Entry, Hide, Walk},
+    ToolCallResult, ToolCompletion, ToolEffect, ToolLimits, ToolSpec,
+    arguments::ArgumentReader,
+    cancel::CancelCause,
+    dir_entry_kind::DirEntryKind,
+    path::display_path,
+    refusal::ToolRefusal,
+    text::display_size,
+    walk::{FolderWalk, WalkEntry, WalkFilter},
 };
 
 /// Folders in folders that are looked into.
-const DEEPEST: u64 = 16;
+const MAX_DEPTH: u64 = 16;
 /// Entries that are counted behind those that are shown.
-const COUNTED: u64 = 100_000;
+const MAX_COUNTED: u64 = 100_000;
 
-pub(super) fn about(limits: &Limits) -> About {
+pub(super) fn list_spec(limits: &ToolLimits) -> ToolSpec {
     let most = limits.entries;
     describe(
         "list",
@@ -28,42 +28,45 @@ pub(super) fn about(limits: &Limits) -> About {
         &[],
         &[
             ("path", "string", "The folder, from the root of the workspace. Default: `.`".into()),
-            ("depth", "integer", format!("How many levels to show, 1 to {DEEPEST}. Default: 1.")),
+            ("depth", "integer", format!("How many levels to show, 1 to {MAX_DEPTH}. Default: 1.")),
             (
                 "limit",
                 "integer",
                 format!("How many entries to show, 1 to {}. Default: {most}.", 10 * most),
             ),
-            ("ignored", "boolean", IGNORED.into()),
+            ("ignored", "boolean", IGNORED_DESCRIPTION.into()),
         ],
-        Effect::Reads,
+        ToolEffect::Reads,
         limits.files,
     )
 }
 
-pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
+pub(super) fn list_folder(
+    input: &Value,
+    site: &FileToolContext<'_>,
+) -> Result<ToolCallResult, ToolRefusal> {
     let entries = site.limits.entries as u64;
-    let mut arguments = Arguments::new("list", input);
+    let mut arguments = ArgumentReader::new("list", input);
     let path = arguments.text_or("path", ".");
-    let depth = arguments.number("depth", 1, DEEPEST, 1) as usize;
+    let depth = arguments.number("depth", 1, MAX_DEPTH, 1) as usize;
     let limit = arguments.number("limit", 1, 10 * entries, entries);
-    let hide = if arguments.flag("ignored") { Hide::Nothing } else { Hide::Ignored };
-    arguments.end()?;
+    let hide = if arguments.flag("ignored") { WalkFilter::Nothing } else { WalkFilter::Ignored };
+    arguments.finish()?;
 
-    let path = site.workspace.path(path)?;
-    let mut walk = Walk::new(site.workspace, &path, depth, hide)?;
+    let path = site.workspace.resolve_path(path)?;
+    let mut walk = FolderWalk::new(site.workspace, &path, depth, hide)?;
     let (mut text, mut listed, mut more) = (String::new(), 0, 0);
     let mut pulled = None;
     while let Some((entry, folder)) = walk.next() {
-        pulled = site.leash.pulled();
-        if pulled.is_some() || more == COUNTED {
+        pulled = site.cancel.cancel_cause();
+        if pulled.is_some() || more == MAX_COUNTED {
             break;
         }
         if listed == limit || more > 0 {
             more += 1;
             continue;
         }
-        let line = line(&entry, folder);
+        let line = entry_line(&entry, folder);
         if text.len() + line.len() > site.limits.answer && listed > 0 {
             more += 1;
             continue;
@@ -75,48 +78,51 @@ pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
         text.push_str("[nothing to show]\n");
     }
     if more > 0 {
-        let least = if more == COUNTED { "at least " } else { "" };
+        let least = if more == MAX_COUNTED { "at least " } else { "" };
         text.push_str(&format!("[… {least}{more} more]\n"));
     }
-    let passed = walk.passed;
+    let passed = walk.skipped;
     for (number, words) in [
         (passed.ignored, "left out because of .gitignore; `ignored` shows them"),
-        (passed.closed, "not looked into: they cannot be opened"),
-        (passed.endless, "not shown whole: they have too many entries"),
+        (passed.unreadable, "not looked into: they cannot be opened"),
+        (passed.truncated, "not shown whole: they have too many entries"),
     ] {
         if number > 0 {
             text.push_str(&format!("[{number} {words}]\n"));
         }
     }
     let how = match pulled {
-        None => How::Done,
-        Some(Pulled::Late) => {
+        None => ToolCompletion::Done,
+        Some(CancelCause::TimedOut) => {
             text.push_str("[it took too long: this is not all]\n");
-            How::Done
+            ToolCompletion::Done
         }
-        Some(Pulled::Stopped) => {
+        Some(CancelCause::Stopped) => {
             text.push_str("[stopped: this is not all]\n");
-            How::Stopped
+            ToolCompletion::Stopped
         }
     };
-    Ok(Answer { how, ..Answer::done(text.trim_end()) })
+    Ok(ToolCallResult { completion: how, ..ToolCallResult::done(text.trim_end()) })
 }
 
-fn line(entry: &Entry, folder: &cap_std::fs::Dir) -> String {
+fn entry_line(entry: &WalkEntry, folder: &cap_std::fs::Dir) -> String {
     let name = entry.path.file_name().map(std::path::Path::new).unwrap_or(&entry.path);
     let label = match entry.kind {
-        Kind::Folder => "/".to_owned(),
-        Kind::File => match folder.symlink_metadata(name) {
-            Ok(metadata) => format!("  {}", size(metadata.len())),
+        DirEntryKind::Folder => "/".to_owned(),
+        DirEntryKind::File => match folder.symlink_metadata(name) {
+            Ok(metadata) => format!("  {}", display_size(metadata.len())),
             Err(_) => String::new(),
         },
-        Kind::Link => match folder.read_link_contents(name) {
-            Ok(target) => format!(" -> {}", shown(&target)),
+        DirEntryKind::Link => match folder.read_link_contents(name) {
+            Ok(target) => format!(" -> {}", display_path(&target)),
             Err(_) => " (link)".to_owned(),
         },
-        kind @ (Kind::Fifo | Kind::Socket | Kind::Device | Kind::Other) => {
-            format!("  ({})", kind.words().trim_start_matches("a "))
+        kind @ (DirEntryKind::Fifo
+        | DirEntryKind::Socket
+        | DirEntryKind::Device
+        | DirEntryKind::Other) => {
+            format!("  ({})", kind.description().trim_start_matches("a "))
         }
     };
-    format!("{}{}{label}\n", "  ".repeat(entry.depth), shown(name))
+    format!("{}{}{label}\n", "  ".repeat(entry.depth), display_path(name))
 }

@@ -8,25 +8,25 @@ use std::{
 use cap_std::fs::File;
 use serde_json::Value;
 
-use super::{Site, about as describe};
+use super::{FileToolContext, build_spec as describe};
 use crate::{
-    About, Answer, Content, Effect, How, Limits,
-    arguments::Arguments,
-    leash::Pulled,
-    path::shown,
-    refusal::Refusal,
-    text::{BOM, Lines, Step, count, is_binary, line, size},
+    ToolCallResult, ToolCompletion, ToolEffect, ToolLimits, ToolResultContent, ToolSpec,
+    arguments::ArgumentReader,
+    cancel::CancelCause,
+    path::display_path,
+    refusal::ToolRefusal,
+    text::{BOM, LineReader, LineStep, display_line, display_size, is_binary, pluralize},
 };
 
 /// Lines that are shown if nobody says how many, and at most.
-const LINES: u64 = 2000;
-const MOST_LINES: u64 = 20_000;
+const DEFAULT_LINES: u64 = 2000;
+const MAX_LINES: u64 = 20_000;
 /// Bytes behind the lines that are shown, in which the rest of the lines is counted.
-const COUNTED: u64 = 16 << 20;
+const MAX_COUNTED_BYTES: u64 = 16 << 20;
 /// Bytes that are read at a time.
-const STEP: usize = 64 << 10;
+const READ_STEP_BYTES: usize = 64 << 10;
 
-pub(super) fn about(limits: &Limits) -> About {
+pub(super) fn read_spec(limits: &ToolLimits) -> ToolSpec {
     describe(
         "read",
         "Reads a text file. Every line is shown with its number and a tab before it; neither is \
@@ -39,150 +39,171 @@ pub(super) fn about(limits: &Limits) -> About {
             (
                 "limit",
                 "integer",
-                format!("How many lines to show, 1 to {MOST_LINES}. Default: {LINES}."),
+                format!("How many lines to show, 1 to {MAX_LINES}. Default: {DEFAULT_LINES}."),
             ),
         ],
-        Effect::Reads,
+        ToolEffect::Reads,
         limits.files,
     )
 }
 
-pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
-    let mut arguments = Arguments::new("read", input);
+pub(super) fn read_file(
+    input: &Value,
+    site: &FileToolContext<'_>,
+) -> Result<ToolCallResult, ToolRefusal> {
+    let mut arguments = ArgumentReader::new("read", input);
     let path = arguments.text("path");
     let offset = arguments.number("offset", 1, u64::MAX, 1);
-    let limit = arguments.number("limit", 1, MOST_LINES, LINES);
-    arguments.end()?;
+    let limit = arguments.number("limit", 1, MAX_LINES, DEFAULT_LINES);
+    arguments.finish()?;
 
-    let path = site.workspace.path(path)?;
-    let (file, metadata) = site.workspace.file(&path)?;
-    let mut reader = BufReader::with_capacity(STEP, file);
-    let start = reader.fill_buf().map_err(|error| Refusal::of(&error, &path))?;
+    let path = site.workspace.resolve_path(path)?;
+    let (file, metadata) = site.workspace.open_file(&path)?;
+    let mut reader = BufReader::with_capacity(READ_STEP_BYTES, file);
+    let start = reader.fill_buf().map_err(|error| ToolRefusal::of(&error, &path))?;
     if is_binary(start) {
-        let size = size(metadata.len());
-        let path = shown(&path);
-        return Err(Refusal(format!("`{path}` is not text, but a binary file of {size}")));
+        let size = display_size(metadata.len());
+        let path = display_path(&path);
+        return Err(ToolRefusal(format!("`{path}` is not text, but a binary file of {size}")));
     }
     if start.starts_with(BOM) {
         reader.consume(BOM.len());
     }
     let most = site.limits.line;
-    let mut view = View {
+    let mut view = FileExcerpt {
         // An end of two bytes belongs to no line.
-        lines: Lines::new(reader, most + 2),
+        lines: LineReader::new(reader, most + 2),
         offset,
         limit,
-        most,
-        room: site.limits.answer,
+        max_line_bytes: most,
+        remaining_bytes: site.limits.answer,
         text: String::new(),
-        seen: 0,
-        shown: 0,
+        lines_read: 0,
+        lines_shown: 0,
     };
     let rest = view.read(site, &path)?;
-    view.told(rest, metadata.len(), &path)
+    view.into_result(rest, metadata.len(), &path)
 }
 
 /// What is read, and what of it is shown.
-struct View {
-    lines: Lines<BufReader<File>>,
+struct FileExcerpt {
+    lines: LineReader<BufReader<File>>,
     offset: u64,
     limit: u64,
-    most: usize,
-    room: usize,
+    max_line_bytes: usize,
+    remaining_bytes: usize,
     text: String,
     /// Lines that were read.
-    seen: u64,
+    lines_read: u64,
     /// Lines that are shown.
-    shown: u64,
+    lines_shown: u64,
 }
 
 /// How far a file was read.
-enum Rest {
+enum ReadProgress {
     /// To its end.
-    None,
+    Complete,
     /// There may be more.
-    Unknown,
+    MayContinue,
     /// It was asked to stop, or took too long.
-    Pulled(Pulled),
+    Canceled(CancelCause),
 }
 
-impl View {
-    fn read(&mut self, site: &Site<'_>, path: &Path) -> Result<Rest, Refusal> {
+impl FileExcerpt {
+    fn read(
+        &mut self,
+        site: &FileToolContext<'_>,
+        path: &Path,
+    ) -> Result<ReadProgress, ToolRefusal> {
         let (mut length, mut steps, mut behind) = (0, 0_u32, 0);
         let mut full = false;
         loop {
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(64)
-                && let Some(pulled) = site.leash.pulled()
+                && let Some(pulled) = site.cancel.cancel_cause()
             {
-                return Ok(Rest::Pulled(pulled));
+                return Ok(ReadProgress::Canceled(pulled));
             }
             let before = length;
-            let step = self.lines.step(&mut length).map_err(|error| Refusal::of(&error, path))?;
+            let step =
+                self.lines.step(&mut length).map_err(|error| ToolRefusal::of(&error, path))?;
             if full {
                 behind += length - before + 1;
             }
             match step {
-                Step::Part => {}
-                Step::Line(length_of_line) => {
-                    self.seen += 1;
+                LineStep::Part => {}
+                LineStep::Line(length_of_line) => {
+                    self.lines_read += 1;
                     length = 0;
-                    full = full || (self.seen >= self.offset && !self.show(length_of_line));
+                    full =
+                        full || (self.lines_read >= self.offset && !self.show_line(length_of_line));
                 }
-                Step::End => return Ok(Rest::None),
+                LineStep::End => return Ok(ReadProgress::Complete),
             }
-            if behind > COUNTED {
-                return Ok(Rest::Unknown);
+            if behind > MAX_COUNTED_BYTES {
+                return Ok(ReadProgress::MayContinue);
             }
         }
     }
 
     /// Shows the line that was read last, if there is room for it.
-    fn show(&mut self, length: u64) -> bool {
-        if self.shown == self.limit {
+    fn show_line(&mut self, length: u64) -> bool {
+        if self.lines_shown == self.limit {
             return false;
         }
-        let line = line(self.lines.kept(), length, self.most);
-        let line = format!("{:>6}\t{line}\n", self.seen);
-        if self.text.len() + line.len() > self.room && self.shown > 0 {
+        let line = display_line(self.lines.line_head(), length, self.max_line_bytes);
+        let line = format!("{:>6}\t{line}\n", self.lines_read);
+        if self.text.len() + line.len() > self.remaining_bytes && self.lines_shown > 0 {
             return false;
         }
         self.text.push_str(&line);
-        self.shown += 1;
+        self.lines_shown += 1;
         true
     }
 
-    fn told(mut self, rest: Rest, bytes: u64, path: &Path) -> Result<Answer, Refusal> {
-        let path = shown(path);
-        let (first, last) = (self.offset, self.offset + self.shown.saturating_sub(1));
-        let seen = self.seen;
+    fn into_result(
+        mut self,
+        rest: ReadProgress,
+        bytes: u64,
+        path: &Path,
+    ) -> Result<ToolCallResult, ToolRefusal> {
+        let path = display_path(path);
+        let (first, last) = (self.offset, self.offset + self.lines_shown.saturating_sub(1));
+        let seen = self.lines_read;
         let all = match rest {
-            Rest::None => count(seen, "line"),
-            Rest::Unknown => format!("more than {seen} lines ({})", size(bytes)),
-            Rest::Pulled(Pulled::Late) if self.shown == 0 => {
-                return Err(Refusal(format!(
+            ReadProgress::Complete => pluralize(seen, "line"),
+            ReadProgress::MayContinue => {
+                format!("more than {seen} lines ({})", display_size(bytes))
+            }
+            ReadProgress::Canceled(CancelCause::TimedOut) if self.lines_shown == 0 => {
+                return Err(ToolRefusal(format!(
                     "`{path}` has more than {seen} lines ({}), and it took too long to come to \
                      line {first}",
-                    size(bytes)
+                    display_size(bytes)
                 )));
             }
-            Rest::Pulled(Pulled::Late) => format!("more than {seen} lines ({})", size(bytes)),
-            Rest::Pulled(Pulled::Stopped) => {
+            ReadProgress::Canceled(CancelCause::TimedOut) => {
+                format!("more than {seen} lines ({})", display_size(bytes))
+            }
+            ReadProgress::Canceled(CancelCause::Stopped) => {
                 self.text.push_str("[stopped]");
-                return Ok(Answer { how: How::Stopped, content: Content::Text(self.text) });
+                return Ok(ToolCallResult {
+                    completion: ToolCompletion::Stopped,
+                    content: ToolResultContent::Text(self.text),
+                });
             }
         };
-        if self.shown == 0 && self.offset == 1 {
-            return Ok(Answer::done("[the file is empty]"));
+        if self.lines_shown == 0 && self.offset == 1 {
+            return Ok(ToolCallResult::done("[the file is empty]"));
         }
-        if self.shown == 0 {
-            return Err(Refusal(format!("`{path}` has {all}; there is no line {first}")));
+        if self.lines_shown == 0 {
+            return Err(ToolRefusal(format!("`{path}` has {all}; there is no line {first}")));
         }
         let more = match last < seen {
             true => format!("; go on with offset {}", last + 1),
             false => String::new(),
         };
         self.text.push_str(&format!("[lines {first} to {last} of {all}{more}]"));
-        Ok(Answer::done(self.text))
+        Ok(ToolCallResult::done(self.text))
     }
 }

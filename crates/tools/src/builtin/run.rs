@@ -4,33 +4,37 @@ mod variables;
 
 use std::{process::ExitStatus, time::Duration};
 
-use super::about as describe;
+use super::build_spec as describe;
 use crate::{
-    About, Answer, CommandSettings, Content, Effect, Future, How, Limits, Output, Tool, Work,
-    Workspace,
-    arguments::Arguments,
-    path::plain,
-    process::{End, Finished, Process},
-    refusal::Refusal,
+    CommandSettings, OutputCapture, Tool, ToolCallResult, ToolCompletion, ToolEffect, ToolFuture,
+    ToolInvocation, ToolLimits, ToolResultContent, ToolSpec, ToolWorkspace,
+    arguments::ArgumentReader,
+    path::display_text,
+    process::{FinishedProcess, ProcessEnd, ShellProcess},
+    refusal::ToolRefusal,
 };
 
 /// Bytes of a command: more cannot be given to a shell.
-const LONGEST: usize = 100 << 10;
+const MAX_COMMAND_BYTES: usize = 100 << 10;
 /// Names of processes that are told.
 const NAMED: usize = 5;
 
 /// Runs a command of the shell.
 #[derive(Debug)]
-pub(super) struct Run {
-    about: About,
-    workspace: Workspace,
-    limits: Limits,
+pub(super) struct RunTool {
+    spec: ToolSpec,
+    workspace: ToolWorkspace,
+    limits: ToolLimits,
     commands: CommandSettings,
 }
 
-impl Run {
-    pub(super) fn new(workspace: Workspace, limits: Limits, commands: CommandSettings) -> Run {
-        let (usual, most) = (limits.run.as_secs(), limits.run_most.as_secs());
+impl RunTool {
+    pub(super) fn new(
+        workspace: ToolWorkspace,
+        limits: ToolLimits,
+        commands: CommandSettings,
+    ) -> RunTool {
+        let (usual, most) = (limits.run.as_secs(), limits.run_max.as_secs());
         let shell = if cfg!(windows) { "`cmd /C`" } else { "`sh -c`" };
         let about = describe(
             "run",
@@ -48,51 +52,52 @@ impl Run {
                     format!("After how many seconds it is killed, 1 to {most}. Default: {usual}."),
                 ),
             ],
-            Effect::Writes,
-            limits.run_most,
+            ToolEffect::Writes,
+            limits.run_max,
         );
-        Run { about, workspace, limits, commands }
+        RunTool { spec: about, workspace, limits, commands }
     }
 
-    async fn act(&self, work: Work<'_>) -> Result<Answer, Refusal> {
-        let (usual, most) = (self.limits.run.as_secs(), self.limits.run_most.as_secs());
-        let mut arguments = Arguments::new("run", work.input);
+    async fn run_command(&self, work: ToolInvocation<'_>) -> Result<ToolCallResult, ToolRefusal> {
+        let (usual, most) = (self.limits.run.as_secs(), self.limits.run_max.as_secs());
+        let mut arguments = ArgumentReader::new("run", work.input);
         let command = arguments.text("command");
         let seconds = arguments.number("timeout_seconds", 1, most.max(1), usual);
-        arguments.end()?;
-        check(command)?;
-        let folder = self.workspace.standing()?;
-        let variables = variables::seen(std::env::vars_os(), &self.commands.pass);
+        arguments.finish()?;
+        check_command(command)?;
+        let folder = self.workspace.current_root()?;
+        let variables =
+            variables::visible_variables(std::env::vars_os(), &self.commands.passed_variables);
         let launcher = self.commands.launcher.as_deref();
-        let mut process = Process::start(command, folder, variables, launcher)
-            .map_err(|error| Refusal(format!("the command cannot be started: {error}")))?;
+        let mut process = ShellProcess::start(command, folder, variables, launcher)
+            .map_err(|error| ToolRefusal(format!("the command cannot be started: {error}")))?;
         let limit = Duration::from_secs(seconds);
-        let end = process.watch(&work.output, &work.stop, limit).await;
+        let end = process.wait_for_end(&work.output, &work.stop, limit).await;
         let finished = process.finish(end, &work.output).await;
-        Ok(told(end, &finished, seconds, &work.output))
+        Ok(command_result(end, &finished, seconds, &work.output))
     }
 }
 
-impl Tool for Run {
-    fn about(&self) -> &About {
-        &self.about
+impl Tool for RunTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
-    fn run<'a>(&'a self, work: Work<'a>) -> Future<'a, Answer> {
-        Box::pin(async move { self.act(work).await.unwrap_or_else(Answer::from) })
+    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        Box::pin(async move { self.run_command(work).await.unwrap_or_else(ToolCallResult::from) })
     }
 }
 
-fn check(command: &str) -> Result<(), Refusal> {
+fn check_command(command: &str) -> Result<(), ToolRefusal> {
     if command.trim().is_empty() {
-        return Err(Refusal("the command is empty".to_owned()));
+        return Err(ToolRefusal("the command is empty".to_owned()));
     }
     if command.contains('\0') {
-        return Err(Refusal("the command has a NUL character in it".to_owned()));
+        return Err(ToolRefusal("the command has a NUL character in it".to_owned()));
     }
-    if command.len() > LONGEST {
-        return Err(Refusal(format!(
-            "the command has {} bytes; it may have {LONGEST}: write it to a file and run that",
+    if command.len() > MAX_COMMAND_BYTES {
+        return Err(ToolRefusal(format!(
+            "the command has {} bytes; it may have {MAX_COMMAND_BYTES}: write it to a file and run that",
             command.len()
         )));
     }
@@ -100,8 +105,13 @@ fn check(command: &str) -> Result<(), Refusal> {
 }
 
 /// What it said, and how it ended.
-fn told(end: End, finished: &Finished, seconds: u64, output: &Output) -> Answer {
-    let mut text = output.captured().text;
+fn command_result(
+    end: ProcessEnd,
+    finished: &FinishedProcess,
+    seconds: u64,
+    output: &OutputCapture,
+) -> ToolCallResult {
+    let mut text = output.capture().text;
     if text.is_empty() {
         text.push_str("[no output]");
     }
@@ -110,32 +120,40 @@ fn told(end: End, finished: &Finished, seconds: u64, output: &Output) -> Answer 
     }
     let succeeded = finished.status.is_some_and(|status| status.success());
     let how = match end {
-        End::Ended if succeeded => How::Done,
-        End::Ended | End::Late => How::Failed,
-        End::Asked | End::Forced => How::Stopped,
+        ProcessEnd::Exited if succeeded => ToolCompletion::Done,
+        ProcessEnd::Exited | ProcessEnd::TimedOut => ToolCompletion::Failed,
+        ProcessEnd::StoppedGracefully | ProcessEnd::Killed => ToolCompletion::Stopped,
     };
     text.push_str(&match end {
-        End::Ended => format!("[{}]", status(finished.status)),
-        End::Asked => format!("[asked to stop: {}]", status(finished.status)),
-        End::Forced => "[killed: it was to stop at once]".to_owned(),
-        End::Late => format!("[killed: it took longer than {seconds} s]"),
+        ProcessEnd::Exited => format!("[{}]", status_note(finished.status)),
+        ProcessEnd::StoppedGracefully => {
+            format!("[asked to stop: {}]", status_note(finished.status))
+        }
+        ProcessEnd::Killed => "[killed: it was to stop at once]".to_owned(),
+        ProcessEnd::TimedOut => format!("[killed: it took longer than {seconds} s]"),
     });
     match end {
-        End::Ended | End::Asked if !finished.left.is_empty() => text.push_str(&left(finished)),
-        End::Ended | End::Asked | End::Forced | End::Late => {}
+        ProcessEnd::Exited | ProcessEnd::StoppedGracefully if !finished.left_running.is_empty() => {
+            text.push_str(&left_running_note(finished))
+        }
+        ProcessEnd::Exited
+        | ProcessEnd::StoppedGracefully
+        | ProcessEnd::Killed
+        | ProcessEnd::TimedOut => {}
     }
-    Answer { how, content: Content::Text(text) }
+    ToolCallResult { completion: how, content: ToolResultContent::Text(text) }
 }
 
-fn left(finished: &Finished) -> String {
-    let mut names: Vec<String> = finished.left.iter().take(NAMED).map(|name| plain(name)).collect();
-    if finished.left.len() > NAMED {
+fn left_running_note(finished: &FinishedProcess) -> String {
+    let mut names: Vec<String> =
+        finished.left_running.iter().take(NAMED).map(|name| display_text(name)).collect();
+    if finished.left_running.len() > NAMED {
         names.push("…".to_owned());
     }
     format!("\n[killed what it had left running: {}]", names.join(", "))
 }
 
-fn status(status: Option<ExitStatus>) -> String {
+fn status_note(status: Option<ExitStatus>) -> String {
     match status {
         Some(status) => match status.code() {
             Some(code) => format!("exit code {code}"),

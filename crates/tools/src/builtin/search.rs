@@ -12,33 +12,33 @@ use ignore::{
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use self::hits::{Found, Hits};
-use super::{IGNORED, Site, about as describe};
+use self::hits::{SearchHits, SearchProgress};
+use super::{FileToolContext, IGNORED_DESCRIPTION, build_spec as describe};
 use crate::{
-    About, Answer, Effect, How, Limits,
-    arguments::Arguments,
-    ignored::absolute,
-    kind::Kind,
-    leash::Pulled,
-    path::plain,
-    refusal::Refusal,
-    text::{is_binary, size},
-    walk::{Hide, Walk},
+    ToolCallResult, ToolCompletion, ToolEffect, ToolLimits, ToolSpec,
+    arguments::ArgumentReader,
+    cancel::CancelCause,
+    dir_entry_kind::DirEntryKind,
+    ignore_rules::absolute,
+    path::display_text,
+    refusal::ToolRefusal,
+    text::{display_size, is_binary},
+    walk::{FolderWalk, WalkFilter},
     workspace::open_regular,
 };
 
 /// Folders in folders that are looked into.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Lines around a hit.
-const CONTEXT: u64 = 10;
+const MAX_CONTEXT_LINES: u64 = 10;
 /// Bytes of a pattern.
-const LONGEST: usize = 4000;
+const MAX_PATTERN_BYTES: usize = 4000;
 /// Bytes that a pattern may grow to when it is made ready, and while it is used: a pattern that is
 /// hard to look for is refused, or costs time, but never memory.
 const PATTERN_SIZE: usize = 1 << 20;
-const NESTED: u32 = 100;
+const MAX_NESTING: u32 = 100;
 
-pub(super) fn about(limits: &Limits) -> About {
+pub(super) fn search_spec(limits: &ToolLimits) -> ToolSpec {
     let most = limits.hits;
     describe(
         "search",
@@ -72,117 +72,133 @@ pub(super) fn about(limits: &Limits) -> About {
             (
                 "context",
                 "integer",
-                format!("Lines to show around each hit, 0 to {CONTEXT}. Default: 0."),
+                format!("Lines to show around each hit, 0 to {MAX_CONTEXT_LINES}. Default: 0."),
             ),
             (
                 "limit",
                 "integer",
                 format!("How many hits to show, 1 to {}. Default: {most}.", 10 * most),
             ),
-            ("ignored", "boolean", IGNORED.into()),
+            ("ignored", "boolean", IGNORED_DESCRIPTION.into()),
         ],
-        Effect::Reads,
+        ToolEffect::Reads,
         limits.files,
     )
 }
 
-pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
+pub(super) fn search_files(
+    input: &Value,
+    site: &FileToolContext<'_>,
+) -> Result<ToolCallResult, ToolRefusal> {
     let hits = site.limits.hits as u64;
-    let mut arguments = Arguments::new("search", input);
+    let mut arguments = ArgumentReader::new("search", input);
     let pattern = arguments.text("pattern");
     let path = arguments.text_or("path", ".");
     let glob = arguments.text_or("glob", "");
     let ignore_case = arguments.flag("ignore_case");
-    let context = arguments.number("context", 0, CONTEXT, 0) as usize;
+    let context = arguments.number("context", 0, MAX_CONTEXT_LINES, 0) as usize;
     let limit = arguments.number("limit", 1, 10 * hits, hits);
-    let hide = if arguments.flag("ignored") { Hide::Nothing } else { Hide::Ignored };
-    arguments.end()?;
+    let hide = if arguments.flag("ignored") { WalkFilter::Nothing } else { WalkFilter::Ignored };
+    arguments.finish()?;
 
-    let path = site.workspace.path(path)?;
-    let mut search = Search {
-        site,
+    let path = site.workspace.resolve_path(path)?;
+    let mut search = FileSearch {
+        context: site,
         pattern: compile(pattern, ignore_case)?,
-        glob: globs(glob)?,
-        hits: Hits::new(limit, context, site.limits),
-        skipped: Skipped::default(),
+        glob: compile_glob(glob)?,
+        hits: SearchHits::new(limit, context, site.limits),
+        skipped: SkippedFiles::default(),
         buffer: Vec::new(),
     };
     let folder = site.workspace.folder()?;
-    let metadata = folder.metadata(&path).map_err(|error| Refusal::of(&error, &path))?;
-    let end = match Kind::of(metadata.file_type()) {
-        Kind::Folder => search.folder(&path, hide)?,
-        Kind::File | Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Other => {
-            let (file, _) = site.workspace.file(&path)?;
-            search.file(&path, file)
+    let metadata = folder.metadata(&path).map_err(|error| ToolRefusal::of(&error, &path))?;
+    let end = match DirEntryKind::of(metadata.file_type()) {
+        DirEntryKind::Folder => search.search_folder(&path, hide)?,
+        DirEntryKind::File
+        | DirEntryKind::Link
+        | DirEntryKind::Fifo
+        | DirEntryKind::Socket
+        | DirEntryKind::Device
+        | DirEntryKind::Other => {
+            let (file, _) = site.workspace.open_file(&path)?;
+            search.search_file(&path, file)
         }
     };
-    Ok(search.told(end))
+    Ok(search.into_result(end))
 }
 
-fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, Refusal> {
+fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, ToolRefusal> {
     if pattern.is_empty() {
-        return Err(Refusal("the pattern is empty".to_owned()));
+        return Err(ToolRefusal("the pattern is empty".to_owned()));
     }
-    if pattern.len() > LONGEST {
+    if pattern.len() > MAX_PATTERN_BYTES {
         let length = pattern.len();
-        return Err(Refusal(format!("the pattern has {length} bytes; it may have {LONGEST}")));
+        return Err(ToolRefusal(format!(
+            "the pattern has {length} bytes; it may have {MAX_PATTERN_BYTES}"
+        )));
     }
     let mut builder = RegexBuilder::new(pattern);
-    builder.case_insensitive(ignore_case).nest_limit(NESTED);
+    builder.case_insensitive(ignore_case).nest_limit(MAX_NESTING);
     builder.size_limit(PATTERN_SIZE).dfa_size_limit(2 * PATTERN_SIZE);
     builder.build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {
-            Refusal("the pattern is too large; use fewer or smaller repetitions".to_owned())
+            ToolRefusal("the pattern is too large; use fewer or smaller repetitions".to_owned())
         }
-        error => Refusal(format!("the pattern cannot be read: {error}")),
+        error => ToolRefusal(format!("the pattern cannot be read: {error}")),
     })
 }
 
 /// Which files are looked into. The matcher is told that the root of the workspace is `/`.
-fn globs(glob: &str) -> Result<Override, Refusal> {
+fn compile_glob(glob: &str) -> Result<Override, ToolRefusal> {
     let mut globs = OverrideBuilder::new("/");
     let added = match glob.len() {
         0 => Ok(()),
-        1..=LONGEST => globs.add(glob).map(|_| ()),
-        _ => return Err(Refusal(format!("the glob has more than {LONGEST} bytes"))),
+        1..=MAX_PATTERN_BYTES => globs.add(glob).map(|_| ()),
+        _ => return Err(ToolRefusal(format!("the glob has more than {MAX_PATTERN_BYTES} bytes"))),
     };
     let built = added.and_then(|()| globs.build());
-    built.map_err(|error| Refusal(format!("`{}` is not a glob: {error}", plain(glob))))
+    built.map_err(|error| ToolRefusal(format!("`{}` is not a glob: {error}", display_text(glob))))
 }
 
 /// Files that were not looked into.
 #[derive(Clone, Copy, Default, Debug)]
-struct Skipped {
+struct SkippedFiles {
     binary: u64,
     large: u64,
-    closed: u64,
+    unreadable: u64,
 }
 
-struct Search<'a> {
-    site: &'a Site<'a>,
+struct FileSearch<'a> {
+    context: &'a FileToolContext<'a>,
     pattern: Regex,
     glob: Override,
-    hits: Hits,
-    skipped: Skipped,
+    hits: SearchHits,
+    skipped: SkippedFiles,
     buffer: Vec<u8>,
 }
 
-impl Search<'_> {
-    fn folder(&mut self, path: &Path, hide: Hide) -> Result<Found, Refusal> {
-        let mut walk = Walk::new(self.site.workspace, path, DEEPEST, hide)?;
+impl FileSearch<'_> {
+    fn search_folder(
+        &mut self,
+        path: &Path,
+        hide: WalkFilter,
+    ) -> Result<SearchProgress, ToolRefusal> {
+        let mut walk = FolderWalk::new(self.context.workspace, path, MAX_DEPTH, hide)?;
         let end = loop {
-            if let Some(pulled) = self.site.leash.pulled() {
-                break Found::Pulled(pulled);
+            if let Some(pulled) = self.context.cancel.cancel_cause() {
+                break SearchProgress::Canceled(pulled);
             }
-            let Some((entry, folder)) = walk.next() else { break Found::All };
-            let wanted = entry.kind == Kind::File && self.is_wanted(&entry.path);
+            let Some((entry, folder)) = walk.next() else { break SearchProgress::Complete };
+            let wanted = entry.kind == DirEntryKind::File && self.is_wanted(&entry.path);
             let opened = entry.path.file_name().filter(|_| wanted);
-            match opened.map(|name| self.entry(&entry.path, folder, Path::new(name))) {
-                None | Some(Found::All) => {}
-                Some(end @ (Found::Enough | Found::Pulled(_))) => break end,
+            match opened.map(|name| self.search_entry(&entry.path, folder, Path::new(name))) {
+                None | Some(SearchProgress::Complete) => {}
+                Some(end @ (SearchProgress::LimitReached | SearchProgress::Canceled(_))) => {
+                    break end;
+                }
             }
         };
-        self.skipped.closed += walk.passed.closed + walk.passed.endless;
+        self.skipped.unreadable += walk.skipped.unreadable + walk.skipped.truncated;
         Ok(end)
     }
 
@@ -193,39 +209,44 @@ impl Search<'_> {
         }
     }
 
-    fn entry(&mut self, path: &Path, folder: &Dir, name: &Path) -> Found {
+    fn search_entry(&mut self, path: &Path, folder: &Dir, name: &Path) -> SearchProgress {
         match open_regular(folder, name) {
-            Ok((file, _)) => self.file(path, file),
+            Ok((file, _)) => self.search_file(path, file),
             Err(_) => {
-                self.skipped.closed += 1;
-                Found::All
+                self.skipped.unreadable += 1;
+                SearchProgress::Complete
             }
         }
     }
 
-    fn file(&mut self, path: &Path, file: File) -> Found {
-        let most = self.site.limits.file;
+    fn search_file(&mut self, path: &Path, file: File) -> SearchProgress {
+        let most = self.context.limits.file;
         self.buffer.clear();
         // The size that the system tells may be old, or none.
         match file.take(most as u64 + 1).read_to_end(&mut self.buffer) {
-            Err(_) => self.skipped.closed += 1,
+            Err(_) => self.skipped.unreadable += 1,
             Ok(_) if is_binary(&self.buffer) => self.skipped.binary += 1,
             Ok(read) if read > most => self.skipped.large += 1,
             Ok(_) => {
-                return self.hits.file(path, &self.buffer, &self.pattern, self.site.leash);
+                return self.hits.search_bytes(
+                    path,
+                    &self.buffer,
+                    &self.pattern,
+                    self.context.cancel,
+                );
             }
         }
-        Found::All
+        SearchProgress::Complete
     }
 
-    fn told(self, end: Found) -> Answer {
-        let Search { site, hits, skipped, .. } = self;
-        let mut text = hits.told(end);
-        let large = format!("larger than {}", size(site.limits.file as u64));
+    fn into_result(self, end: SearchProgress) -> ToolCallResult {
+        let FileSearch { context: site, hits, skipped, .. } = self;
+        let mut text = hits.into_text(end);
+        let large = format!("larger than {}", display_size(site.limits.file as u64));
         let skipped: Vec<String> = [
             (skipped.binary, "binary"),
             (skipped.large, large.as_str()),
-            (skipped.closed, "that cannot be read whole"),
+            (skipped.unreadable, "that cannot be read whole"),
         ]
         .into_iter()
         .filter(|(number, _)| *number > 0)
@@ -235,16 +256,16 @@ impl Search<'_> {
             text.push_str(&format!("\n[skipped: {}]", skipped.join(", ")));
         }
         let how = match end {
-            Found::All | Found::Enough => How::Done,
-            Found::Pulled(Pulled::Late) => {
+            SearchProgress::Complete | SearchProgress::LimitReached => ToolCompletion::Done,
+            SearchProgress::Canceled(CancelCause::TimedOut) => {
                 text.push_str("\n[it took too long: not every file was looked into]");
-                How::Done
+                ToolCompletion::Done
             }
-            Found::Pulled(Pulled::Stopped) => {
+            SearchProgress::Canceled(CancelCause::Stopped) => {
                 text.push_str("\n[stopped: not every file was looked into]");
-                How::Stopped
+                ToolCompletion::Stopped
             }
         };
-        Answer { how, ..Answer::done(text) }
+        ToolCallResult { completion: how, ..ToolCallResult::done(text) }
     }
 }

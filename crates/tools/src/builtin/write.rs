@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Site, about as describe};
+use super::{FileToolContext, build_spec as describe};
 use crate::{
-    About, Answer, Effect, Limits,
-    arguments::Arguments,
-    path::shown,
-    place::{Parents, Place},
-    refusal::Refusal,
-    text::{count, lines, size},
+    ToolCallResult, ToolEffect, ToolLimits, ToolSpec,
+    arguments::ArgumentReader,
+    file_target::{FileTarget, MissingParents},
+    path::display_path,
+    refusal::ToolRefusal,
+    text::{count_lines, display_size, pluralize},
 };
 
-pub(super) fn about(limits: &Limits) -> About {
+pub(super) fn write_spec(limits: &ToolLimits) -> ToolSpec {
     describe(
         "write",
         "Writes a file: a new one, or all of one that exists. Folders on the way are made. To \
@@ -22,41 +22,44 @@ pub(super) fn about(limits: &Limits) -> About {
             ("path", "string", "The file, from the root of the workspace.".into()),
             ("content", "string", "Everything that the file shall contain.".into()),
         ],
-        Effect::Writes,
+        ToolEffect::Writes,
         limits.files,
     )
 }
 
-pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
-    let mut arguments = Arguments::new("write", input);
+pub(super) fn write_file(
+    input: &Value,
+    site: &FileToolContext<'_>,
+) -> Result<ToolCallResult, ToolRefusal> {
+    let mut arguments = ArgumentReader::new("write", input);
     let asked = arguments.text("path");
     let content = arguments.text("content");
-    arguments.end()?;
+    arguments.finish()?;
 
-    let path = site.workspace.path(asked)?;
+    let path = site.workspace.resolve_path(asked)?;
     if asked.ends_with('/') {
-        return Err(Refusal(format!("`{}/` is a folder; name a file", shown(&path))));
+        return Err(ToolRefusal(format!("`{}/` is a folder; name a file", display_path(&path))));
     }
     check_size(content.len(), site)?;
-    let place = Place::find(site.workspace, &path, Parents::Make, site.leash)?;
-    place.put(content.as_bytes(), site.leash)?;
-    let verb = if place.is_taken() { "replaced" } else { "created" };
-    Ok(Answer::done(format!(
+    let place = FileTarget::find(site.workspace, &path, MissingParents::Create, site.cancel)?;
+    place.write(content.as_bytes(), site.cancel)?;
+    let verb = if place.exists() { "replaced" } else { "created" };
+    Ok(ToolCallResult::done(format!(
         "{verb} `{}`: {}, {}",
-        shown(place.path()),
-        count(content.len() as u64, "byte"),
-        count(lines(content.as_bytes()), "line")
+        display_path(place.path()),
+        pluralize(content.len() as u64, "byte"),
+        pluralize(count_lines(content.as_bytes()), "line")
     )))
 }
 
 /// A file that is larger than that is not one for a model.
-pub(super) fn check_size(bytes: usize, site: &Site<'_>) -> Result<(), Refusal> {
+pub(super) fn check_size(bytes: usize, site: &FileToolContext<'_>) -> Result<(), ToolRefusal> {
     let most = site.limits.file;
     match bytes > most {
-        true => Err(Refusal(format!(
+        true => Err(ToolRefusal(format!(
             "the file would have {}; {} is the most",
-            size(bytes as u64),
-            size(most as u64)
+            display_size(bytes as u64),
+            display_size(most as u64)
         ))),
         false => Ok(()),
     }

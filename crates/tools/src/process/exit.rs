@@ -5,29 +5,29 @@ use tokio::process::Child;
 
 /// Notices the end of a process.
 #[derive(Debug)]
-pub(super) struct Exit {
+pub(super) struct ExitWatcher {
     #[cfg(unix)]
-    number: Option<rustix::process::Pid>,
+    pid: Option<rustix::process::Pid>,
     /// Tells that some process ended.
     #[cfg(unix)]
-    ends: Option<tokio::signal::unix::Signal>,
+    exit_signals: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
-impl Exit {
-    pub(super) fn of(number: u32) -> Exit {
+impl ExitWatcher {
+    pub(super) fn of(number: u32) -> ExitWatcher {
         use tokio::signal::unix::{SignalKind, signal};
         let number = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw);
-        Exit { number, ends: signal(SignalKind::child()).ok() }
+        ExitWatcher { pid: number, exit_signals: signal(SignalKind::child()).ok() }
     }
 
     /// Waits for it. May be dropped while it waits, and loses nothing.
     pub(super) async fn ended(&mut self, child: &mut Child) {
-        while let (Some(number), Some(ends)) = (self.number, &mut self.ends) {
+        while let (Some(number), Some(ends)) = (self.pid, &mut self.exit_signals) {
             match look(number) {
-                Look::Ended => return,
-                Look::Alive if ends.recv().await.is_some() => {}
-                Look::Alive | Look::Unknown => self.ends = None,
+                ExitProbe::Ended => return,
+                ExitProbe::Alive if ends.recv().await.is_some() => {}
+                ExitProbe::Alive | ExitProbe::Unknown => self.exit_signals = None,
             }
         }
         drop(child.wait().await);
@@ -35,7 +35,7 @@ impl Exit {
 }
 
 #[cfg(unix)]
-enum Look {
+enum ExitProbe {
     Ended,
     Alive,
     /// The system does not tell it in this way.
@@ -43,20 +43,20 @@ enum Look {
 }
 
 #[cfg(unix)]
-fn look(number: rustix::process::Pid) -> Look {
+fn look(number: rustix::process::Pid) -> ExitProbe {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(number), options) {
-        Ok(Some(_)) => Look::Ended,
-        Ok(None) => Look::Alive,
-        Err(_) => Look::Unknown,
+        Ok(Some(_)) => ExitProbe::Ended,
+        Ok(None) => ExitProbe::Alive,
+        Err(_) => ExitProbe::Unknown,
     }
 }
 
 #[cfg(not(unix))]
-impl Exit {
-    pub(super) fn of(_: u32) -> Exit {
-        Exit {}
+impl ExitWatcher {
+    pub(super) fn of(_: u32) -> ExitWatcher {
+        ExitWatcher {}
     }
 
     /// Waits for it.

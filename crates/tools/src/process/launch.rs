@@ -25,7 +25,7 @@ pub fn hide_variables() {
 }
 
 /// A launcher that starts a command.
-pub(super) fn through(launcher: &Path, command: &str) -> Command {
+pub(super) fn launcher_command(launcher: &Path, command: &str) -> Command {
     let mut through = Command::new(launcher);
     through.arg(LAUNCH).arg(command);
     through
@@ -41,22 +41,22 @@ pub fn launched_command() -> Option<OsString> {
 /// than the command, so a command that looks at its parent finds nothing new.
 pub fn launch(command: &OsStr) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let status = runtime.and_then(|runtime| runtime.block_on(child(command)));
+    let status = runtime.and_then(|runtime| runtime.block_on(run_child(command)));
     match status {
-        Ok(status) => ended(status),
+        Ok(status) => exit_code(status),
         Err(error) => {
-            complain(&error);
+            report_error(&error);
             ExitCode::from(127)
         }
     }
 }
 
 /// Said where the command would have said something.
-fn complain(error: &io::Error) {
+fn report_error(error: &io::Error) {
     let _ = writeln!(io::stderr(), "the shell cannot be started: {error}");
 }
 
-async fn child(command: &OsStr) -> io::Result<std::process::ExitStatus> {
+async fn run_child(command: &OsStr) -> io::Result<std::process::ExitStatus> {
     // Signals are sent to the whole group: the command decides what they mean. What is handled here
     // is not handled in the child.
     #[cfg(unix)]
@@ -74,7 +74,7 @@ async fn child(command: &OsStr) -> io::Result<std::process::ExitStatus> {
 }
 
 /// Ends as the command did.
-fn ended(status: std::process::ExitStatus) -> ExitCode {
+fn exit_code(status: std::process::ExitStatus) -> ExitCode {
     #[cfg(unix)]
     {
         use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -82,7 +82,7 @@ fn ended(status: std::process::ExitStatus) -> ExitCode {
             // Another program has no handlers: the signal ends it.
             let mut last = std::process::Command::new("/bin/sh");
             let error = last.arg("-c").arg(format!("kill -{signal} $$")).exec();
-            complain(&error);
+            report_error(&error);
             return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
         }
     }

@@ -13,20 +13,20 @@ const STEP: usize = 64 << 10;
 /// What a process says on both of its outputs. Where the system can do that they are one, so that
 /// nothing changes places.
 #[derive(Debug)]
-pub(super) struct Pipes {
-    first: Pipe,
-    second: Pipe,
+pub(super) struct ProcessPipes {
+    first: OutputPipe,
+    second: OutputPipe,
 }
 
-struct Pipe {
+struct OutputPipe {
     source: Option<Box<dyn AsyncRead + Send + Unpin>>,
     buffer: Vec<u8>,
 }
 
-impl Pipes {
+impl ProcessPipes {
     /// Starts a process that says what it says in here.
     #[cfg(unix)]
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<Pipes>)> {
+    pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<ProcessPipes>)> {
         use std::process::Stdio;
         use tokio::net::unix::pipe::Receiver;
         let (source, output) = io::pipe()?;
@@ -36,20 +36,25 @@ impl Pipes {
         // It holds the other end, too.
         drop(command);
         let source = Receiver::from_owned_fd(source.into());
-        let pipes = source.map(|source| Pipes { first: Pipe::new(source), second: Pipe::none() });
+        let pipes = source.map(|source| ProcessPipes {
+            first: OutputPipe::new(source),
+            second: OutputPipe::none(),
+        });
         Ok((child, pipes))
     }
 
     /// Starts a process that says what it says in here.
     #[cfg(not(unix))]
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<Pipes>)> {
+    pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<ProcessPipes>)> {
         use std::process::Stdio;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a pipe is missing");
         let both = child.stdout.take().zip(child.stderr.take()).ok_or_else(missing);
-        let pipes = both
-            .map(|(output, errors)| Pipes { first: Pipe::new(output), second: Pipe::new(errors) });
+        let pipes = both.map(|(output, errors)| ProcessPipes {
+            first: OutputPipe::new(output),
+            second: OutputPipe::new(errors),
+        });
         Ok((child, pipes))
     }
 
@@ -79,14 +84,14 @@ impl Pipes {
     }
 }
 
-impl Pipe {
-    fn new(source: impl AsyncRead + Send + Unpin + 'static) -> Pipe {
-        Pipe { source: Some(Box::new(source)), buffer: vec![0; STEP] }
+impl OutputPipe {
+    fn new(source: impl AsyncRead + Send + Unpin + 'static) -> OutputPipe {
+        OutputPipe { source: Some(Box::new(source)), buffer: vec![0; STEP] }
     }
 
     #[cfg(unix)]
-    fn none() -> Pipe {
-        Pipe { source: None, buffer: Vec::new() }
+    fn none() -> OutputPipe {
+        OutputPipe { source: None, buffer: Vec::new() }
     }
 
     /// How many bytes were read; none at the end, and whatever goes wrong is an end.
@@ -98,7 +103,7 @@ impl Pipe {
     }
 }
 
-impl std::fmt::Debug for Pipe {
+impl std::fmt::Debug for OutputPipe {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Pipe").field("open", &self.source.is_some()).finish()
     }

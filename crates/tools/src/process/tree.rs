@@ -18,30 +18,30 @@ pub(super) fn maker() -> String {
 /// Ends what calls of dead programs left running, and tells their names.
 pub(super) fn end_orphans() -> Vec<String> {
     #[cfg(target_os = "linux")]
-    return orphans::end();
+    return orphans::kill_orphans();
     #[cfg(not(target_os = "linux"))]
     return Vec::new();
 }
 
 /// Everything that a command started. A copy is the same.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
+pub(super) struct ProcessTree {
     /// The number of the command, which is that of its group, too.
     leader: u32,
     #[cfg(target_os = "linux")]
-    family: table::Family,
+    family: table::ProcessFamily,
 }
 
 #[cfg(unix)]
-impl Tree {
+impl ProcessTree {
     #[cfg(target_os = "linux")]
-    pub(super) fn new(leader: u32, mark: String) -> Tree {
-        Tree { leader, family: table::Family::new(leader, mark) }
+    pub(super) fn new(leader: u32, mark: String) -> ProcessTree {
+        ProcessTree { leader, family: table::ProcessFamily::new(leader, mark) }
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn new(leader: u32, _: String) -> Tree {
-        Tree { leader }
+    pub(super) fn new(leader: u32, _: String) -> ProcessTree {
+        ProcessTree { leader }
     }
 
     /// Asks all of it to end.
@@ -99,9 +99,9 @@ impl Tree {
 }
 
 #[cfg(windows)]
-impl Tree {
-    pub(super) fn new(leader: u32, _: String) -> Tree {
-        Tree { leader }
+impl ProcessTree {
+    pub(super) fn new(leader: u32, _: String) -> ProcessTree {
+        ProcessTree { leader }
     }
 
     /// There is no gentle way.

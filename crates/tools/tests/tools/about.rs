@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use foxwedge_tools::{Effect, Limits, NAMES, Toolbox, UnknownTool, Workspace, WorkspaceError};
+use foxwedge_tools::{
+    NAMES, ToolEffect, ToolLimits, ToolWorkspace, Toolbox, UnknownTool, WorkspaceError,
+};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -10,16 +12,16 @@ use crate::bench::Bench;
 #[test]
 fn every_tool_says_what_it_takes() {
     let bench = Bench::new();
-    let tools = bench.workspace.tools(Limits::default());
+    let tools = bench.workspace.tools(ToolLimits::default());
     let mut toolbox = Toolbox::new();
     for (tool, name) in tools.iter().zip(NAMES) {
         toolbox.add(tool.clone()).unwrap();
-        let about = tool.about();
+        let about = tool.spec();
         assert_eq!(about.name, name);
         let (effect, limit) = match name {
-            "list" | "read" | "search" => (Effect::Reads, 30),
-            "write" | "edit" => (Effect::Writes, 30),
-            _ => (Effect::Writes, 600),
+            "list" | "read" | "search" => (ToolEffect::Reads, 30),
+            "write" | "edit" => (ToolEffect::Writes, 30),
+            _ => (ToolEffect::Writes, 600),
         };
         assert_eq!((about.effect, about.limit), (effect, Duration::from_secs(limit)), "{name}");
         assert_eq!(about.schema["additionalProperties"], false, "{name}");
@@ -35,7 +37,7 @@ fn every_tool_says_what_it_takes() {
 async fn schemas_and_tools_agree() {
     let bench = Bench::new();
     for name in NAMES {
-        let about = bench.tool(name).about().clone();
+        let about = bench.tool(name).spec().clone();
         let properties = about.schema["properties"].as_object().unwrap().clone();
         // Of a wrong type each, so that none of it is done.
         let wrong: serde_json::Map<String, Value> =
@@ -62,10 +64,11 @@ async fn schemas_and_tools_agree() {
 #[test]
 fn tools_are_chosen_by_name() {
     let bench = Bench::new();
-    let some = bench.workspace.chosen(&["run", "read"], Limits::default()).unwrap();
-    let names: Vec<_> = some.iter().map(|tool| tool.about().name.to_string()).collect();
+    let some = bench.workspace.tools_named(&["run", "read"], ToolLimits::default()).unwrap();
+    let names: Vec<_> = some.iter().map(|tool| tool.spec().name.to_string()).collect();
     assert_eq!(names, ["run", "read"]);
-    let unknown = bench.workspace.chosen(&["read", "fly"], Limits::default()).err().unwrap();
+    let unknown =
+        bench.workspace.tools_named(&["read", "fly"], ToolLimits::default()).err().unwrap();
     assert_eq!(unknown, UnknownTool("fly".to_owned()));
     assert_eq!(
         unknown.to_string(),
@@ -77,11 +80,11 @@ fn tools_are_chosen_by_name() {
 fn a_workspace_is_a_folder() {
     let bench = Bench::new();
     bench.put("file", "");
-    let missing = Workspace::open(&bench.root().join("missing")).unwrap_err();
+    let missing = ToolWorkspace::open(&bench.root().join("missing")).unwrap_err();
     assert!(matches!(missing, WorkspaceError::Missing(_)), "{missing:?}");
-    let file = Workspace::open(&bench.root().join("file")).unwrap_err();
+    let file = ToolWorkspace::open(&bench.root().join("file")).unwrap_err();
     assert!(matches!(file, WorkspaceError::NotAFolder(_)), "{file:?}");
-    let below = Workspace::open(&bench.root().join("file/x")).unwrap_err();
+    let below = ToolWorkspace::open(&bench.root().join("file/x")).unwrap_err();
     assert!(matches!(below, WorkspaceError::NotAFolder(_)), "{below:?}");
     assert_eq!(bench.workspace.root(), bench.root().canonicalize().unwrap());
 }

@@ -10,7 +10,8 @@ use std::{
 };
 
 use foxwedge_tools::{
-    Answer, Content, How, Interrupt, Limits, Output, Stop, Tool, Work, Workspace,
+    OutputCapture, StopReceiver, StopSender, Tool, ToolCallResult, ToolCompletion, ToolInvocation,
+    ToolLimits, ToolResultContent, ToolWorkspace,
 };
 use serde_json::Value;
 
@@ -20,16 +21,16 @@ pub(crate) const KEPT: usize = 16 << 10;
 /// A folder with `root`, which is the workspace, and `outside`, which is not. Goes away.
 pub(crate) struct Bench {
     folder: PathBuf,
-    pub(crate) workspace: Workspace,
-    limits: Limits,
+    pub(crate) workspace: ToolWorkspace,
+    limits: ToolLimits,
 }
 
 impl Bench {
     pub(crate) fn new() -> Bench {
-        Bench::with(Limits::default())
+        Bench::with(ToolLimits::default())
     }
 
-    pub(crate) fn with(limits: Limits) -> Bench {
+    pub(crate) fn with(limits: ToolLimits) -> Bench {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("foxwedge-tools-{}-{count}", std::process::id());
@@ -37,7 +38,7 @@ impl Bench {
         fs::create_dir_all(folder.join("root")).unwrap();
         fs::create_dir_all(folder.join("outside")).unwrap();
         fs::write(folder.join("outside/secret"), "secret").unwrap();
-        let workspace = Workspace::open(&folder.join("root")).unwrap();
+        let workspace = ToolWorkspace::open(&folder.join("root")).unwrap();
         Bench { folder, workspace, limits }
     }
 
@@ -61,32 +62,32 @@ impl Bench {
     }
 
     pub(crate) fn tool(&self, name: &str) -> Arc<dyn Tool> {
-        let tools = self.workspace.chosen(&[name], self.limits.clone()).unwrap();
+        let tools = self.workspace.tools_named(&[name], self.limits.clone()).unwrap();
         Arc::clone(tools.first().unwrap())
     }
 
     /// Calls a tool and waits for its answer.
     pub(crate) async fn call(&self, name: &str, input: Value) -> Said {
-        self.call_with(name, input, Stop::never(), Output::new(KEPT)).await
+        self.call_with(name, input, StopReceiver::never(), OutputCapture::new(KEPT)).await
     }
 
     pub(crate) async fn call_with(
         &self,
         name: &str,
         input: Value,
-        stop: Stop,
-        output: Output,
+        stop: StopReceiver,
+        output: OutputCapture,
     ) -> Said {
-        let work = Work { call: "call_1", input: &input, stop, output };
+        let work = ToolInvocation { call_id: "call_1", input: &input, stop, output };
         said(self.tool(name).run(work).await)
     }
 
     /// Calls a tool on a task of its own.
     pub(crate) fn begin(&self, name: &str, input: Value) -> Begun {
-        let (interrupt, output) = (Interrupt::new(), Output::new(KEPT));
-        let (tool, stop, its) = (self.tool(name), interrupt.stop(), output.clone());
+        let (interrupt, output) = (StopSender::new(), OutputCapture::new(KEPT));
+        let (tool, stop, its) = (self.tool(name), interrupt.receiver(), output.clone());
         let task = tokio::spawn(async move {
-            let work = Work { call: "call_1", input: &input, stop, output: its };
+            let work = ToolInvocation { call_id: "call_1", input: &input, stop, output: its };
             said(tool.run(work).await)
         });
         Begun { task, interrupt, output }
@@ -101,8 +102,8 @@ impl Bench {
 /// A call at work.
 pub(crate) struct Begun {
     pub(crate) task: tokio::task::JoinHandle<Said>,
-    pub(crate) interrupt: Interrupt,
-    pub(crate) output: Output,
+    pub(crate) interrupt: StopSender,
+    pub(crate) output: OutputCapture,
 }
 
 pub(crate) fn names(folder: &Path) -> Vec<String> {
@@ -122,14 +123,16 @@ impl Drop for Bench {
 /// What a tool answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Said {
-    pub(crate) how: How,
+    pub(crate) how: ToolCompletion,
     pub(crate) text: String,
 }
 
-fn said(answer: Answer) -> Said {
+fn said(answer: ToolCallResult) -> Said {
     match answer.content {
-        Content::Text(text) => Said { how: answer.how, text },
-        Content::Blocks(blocks) => Said { how: answer.how, text: Value::from(blocks).to_string() },
+        ToolResultContent::Text(text) => Said { how: answer.completion, text },
+        ToolResultContent::Blocks(blocks) => {
+            Said { how: answer.completion, text: Value::from(blocks).to_string() }
+        }
     }
 }
 
@@ -137,18 +140,24 @@ impl Said {
     /// It went well, and said this.
     #[track_caller]
     pub(crate) fn is(&self, expected: &str) {
-        assert_eq!((self.how, self.text.as_str()), (How::Done, expected));
+        assert_eq!((self.how, self.text.as_str()), (ToolCompletion::Done, expected));
     }
 
     /// It went well, and said this among other things.
     #[track_caller]
     pub(crate) fn has(&self, expected: &str) {
-        assert!(self.how == How::Done && self.text.contains(expected), "{self:?}: {expected}");
+        assert!(
+            self.how == ToolCompletion::Done && self.text.contains(expected),
+            "{self:?}: {expected}"
+        );
     }
 
     /// It did not go well, and said why.
     #[track_caller]
     pub(crate) fn refuses(&self, expected: &str) {
-        assert!(self.how == How::Failed && self.text.contains(expected), "{self:?}: {expected}");
+        assert!(
+            self.how == ToolCompletion::Failed && self.text.contains(expected),
+            "{self:?}: {expected}"
+        );
     }
 }

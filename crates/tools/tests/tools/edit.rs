@@ -1,6 +1,6 @@
 //! A part of a file.
 
-use foxwedge_tools::Limits;
+use foxwedge_tools::ToolLimits;
 use serde_json::json;
 
 use crate::bench::{Bench, names};
@@ -68,7 +68,7 @@ async fn line_ends_and_marks_and_strange_bytes_stay() {
 
 #[tokio::test]
 async fn a_file_does_not_grow_without_bounds() {
-    let bench = Bench::with(Limits { file: 10_000, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { file: 10_000, ..ToolLimits::default() });
     bench.put("file", "a".repeat(5000));
     let input = json!({ "path": "file", "old": "a", "new": "b".repeat(5000), "all": true });
     bench.call("edit", input).await.refuses("is the most");

@@ -1,6 +1,6 @@
 //! What lies in a folder.
 
-use foxwedge_tools::{How, Limits, Output, Stage};
+use foxwedge_tools::{OutputCapture, StopLevel, ToolCompletion, ToolLimits};
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -44,7 +44,7 @@ async fn what_gitignore_names_is_left_out_and_git_always() {
 
 #[tokio::test]
 async fn much_is_counted_instead_of_shown() {
-    let bench = Bench::with(Limits { entries: 3, answer: 256, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { entries: 3, answer: 256, ..ToolLimits::default() });
     for number in 0..50 {
         bench.put(&format!("file-{number:02}"), "");
     }
@@ -60,8 +60,12 @@ async fn an_empty_folder_says_so_and_a_stop_is_heard() {
     let bench = Bench::new();
     bench.call("list", json!({})).await.is("[nothing to show]");
     bench.put("file", "");
-    let interrupt = foxwedge_tools::Interrupt::new();
-    interrupt.raise(Stage::Asked);
-    let said = bench.call_with("list", json!({}), interrupt.stop(), Output::new(9)).await;
-    assert_eq!((said.how, said.text.as_str()), (How::Stopped, "[stopped: this is not all]"));
+    let interrupt = foxwedge_tools::StopSender::new();
+    interrupt.raise(StopLevel::Graceful);
+    let said =
+        bench.call_with("list", json!({}), interrupt.receiver(), OutputCapture::new(9)).await;
+    assert_eq!(
+        (said.how, said.text.as_str()),
+        (ToolCompletion::Stopped, "[stopped: this is not all]")
+    );
 }

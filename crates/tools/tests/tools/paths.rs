@@ -15,7 +15,9 @@ use std::{
     },
 };
 
-use foxwedge_tools::{How, Limits, Output, Stop, Work, Workspace};
+use foxwedge_tools::{
+    OutputCapture, StopReceiver, ToolCompletion, ToolInvocation, ToolLimits, ToolWorkspace,
+};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
@@ -84,7 +86,7 @@ async fn nothing_outside_is_reached() {
     for (path, expected) in table {
         for (tool, input) in calls(path) {
             let said = bench.call(tool, input).await;
-            assert_eq!(said.how, How::Failed, "{tool} {path:?}: {said:?}");
+            assert_eq!(said.how, ToolCompletion::Failed, "{tool} {path:?}: {said:?}");
             assert!(said.text.contains(expected), "{tool} {path:?}: {said:?}");
             assert!(said.text.len() < 1000, "{tool} {path:?}");
         }
@@ -148,15 +150,15 @@ async fn only_regular_files_are_opened() {
 
 #[tokio::test]
 async fn devices_are_left_alone() {
-    let workspace = Workspace::open(Path::new("/dev")).unwrap();
-    for tool in workspace.tools(Limits::default()).iter().take(5) {
+    let workspace = ToolWorkspace::open(Path::new("/dev")).unwrap();
+    for tool in workspace.tools(ToolLimits::default()).iter().take(5) {
         for path in ["zero", "null", "tty"] {
             for (name, input) in calls(path) {
-                if tool.about().name != name || !Path::new("/dev").join(path).exists() {
+                if tool.spec().name != name || !Path::new("/dev").join(path).exists() {
                     continue;
                 }
-                let (stop, output) = (Stop::never(), Output::new(100));
-                let work = Work { call: "c", input: &input, stop, output };
+                let (stop, output) = (StopReceiver::never(), OutputCapture::new(100));
+                let work = ToolInvocation { call_id: "c", input: &input, stop, output };
                 let answer = tool.run(work).await;
                 let expected = if name == "list" { "not a folder" } else { "is a device" };
                 assert!(format!("{answer:?}").contains(expected), "{name} {path}: {answer:?}");
@@ -169,14 +171,15 @@ async fn devices_are_left_alone() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn magic_links_are_not_followed() {
-    let workspace = Workspace::open(Path::new("/proc/self")).unwrap();
-    let tools = workspace.chosen(&["read", "list"], Limits::default()).unwrap();
+    let workspace = ToolWorkspace::open(Path::new("/proc/self")).unwrap();
+    let tools = workspace.tools_named(&["read", "list"], ToolLimits::default()).unwrap();
     let table = [("root/etc/passwd", 0), ("exe", 0), ("cwd", 1), ("root", 1), ("fd/0", 0)];
     for (path, tool) in table {
         let input = json!({ "path": path });
-        let (stop, output) = (Stop::never(), Output::new(100));
-        let answer = tools[tool].run(Work { call: "c", input: &input, stop, output }).await;
-        assert_eq!(answer.how, How::Failed, "{path}: {answer:?}");
+        let (stop, output) = (StopReceiver::never(), OutputCapture::new(100));
+        let answer =
+            tools[tool].run(ToolInvocation { call_id: "c", input: &input, stop, output }).await;
+        assert_eq!(answer.completion, ToolCompletion::Failed, "{path}: {answer:?}");
     }
 }
 
@@ -253,9 +256,9 @@ async fn no_race_lets_a_file_land_outside() {
         ];
         for (tool, input) in calls {
             match bench.call(tool, input).await.how {
-                How::Done => done += 1,
-                How::Failed => refused += 1,
-                How::Stopped => panic!("nobody asked"),
+                ToolCompletion::Done => done += 1,
+                ToolCompletion::Failed => refused += 1,
+                ToolCompletion::Stopped => panic!("nobody asked"),
             }
         }
         if round >= 200 && done > 100 && refused > 100 {

@@ -5,7 +5,7 @@ use std::{
     io::{Seek as _, SeekFrom, Write as _},
 };
 
-use foxwedge_tools::Limits;
+use foxwedge_tools::ToolLimits;
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -52,7 +52,7 @@ async fn a_part_is_shown_and_the_rest_is_told() {
 
 #[tokio::test]
 async fn long_lines_and_long_files_are_cut() {
-    let bench = Bench::with(Limits { line: 20, answer: 300, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { line: 20, answer: 300, ..ToolLimits::default() });
     bench.put("long", format!("{}\nend\n", "é".repeat(1000)));
     let read = bench.call("read", json!({ "path": "long" })).await;
     read.has("     1\téééééééééé[… 1980 bytes left out]\n     2\tend\n");
@@ -60,7 +60,7 @@ async fn long_lines_and_long_files_are_cut() {
     let read = bench.call("read", json!({ "path": "many" })).await;
     read.has("    16\t0123456789\n[lines 1 to 16 of 1000 lines; go on with offset 17]");
     // Something is always shown.
-    let bench = Bench::with(Limits { line: 5000, answer: 1, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { line: 5000, answer: 1, ..ToolLimits::default() });
     bench.put("wide", "x".repeat(4000));
     bench.call("read", json!({ "path": "wide" })).await.has("xxxx\n[lines 1 to 1 of 1 line]");
 }
@@ -78,7 +78,7 @@ async fn what_is_no_text_is_refused_with_its_size() {
 #[tokio::test]
 async fn a_huge_file_is_read_as_far_as_needed() {
     let hour = std::time::Duration::from_secs(3600);
-    let bench = Bench::with(Limits { files: hour, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { files: hour, ..ToolLimits::default() });
     let mut file = File::create(bench.root().join("huge")).unwrap();
     file.write_all("text\n".repeat(5000).as_bytes()).unwrap();
     file.seek(SeekFrom::Start(100 << 30)).unwrap();

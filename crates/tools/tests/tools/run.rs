@@ -1,6 +1,6 @@
 //! Commands, and what they say.
 
-use foxwedge_tools::{How, Limits, Output, Stop};
+use foxwedge_tools::{OutputCapture, StopReceiver, ToolCompletion, ToolLimits};
 use serde_json::json;
 
 use crate::bench::{Bench, KEPT};
@@ -10,17 +10,29 @@ async fn a_command_says_something_and_ends_somehow() {
     let bench = Bench::new();
     bench.put("file", "");
     let table = [
-        ("echo hello", How::Done, "hello\n[exit code 0]"),
-        ("true", How::Done, "[no output]\n[exit code 0]"),
-        ("ls; exit 3", How::Failed, "file\n[exit code 3]"),
-        ("printf x", How::Done, "x\n[exit code 0]"),
-        ("echo a; echo b >&2; echo c; echo d >&2", How::Done, "a\nb\nc\nd\n[exit code 0]"),
-        ("kill -9 $$", How::Failed, "[no output]\n[ended by signal 9 (SIGKILL)]"),
-        ("exec nonsense-command 2>/dev/null", How::Failed, "[no output]\n[exit code 127]"),
+        ("echo hello", ToolCompletion::Done, "hello\n[exit code 0]"),
+        ("true", ToolCompletion::Done, "[no output]\n[exit code 0]"),
+        ("ls; exit 3", ToolCompletion::Failed, "file\n[exit code 3]"),
+        ("printf x", ToolCompletion::Done, "x\n[exit code 0]"),
+        (
+            "echo a; echo b >&2; echo c; echo d >&2",
+            ToolCompletion::Done,
+            "a\nb\nc\nd\n[exit code 0]",
+        ),
+        ("kill -9 $$", ToolCompletion::Failed, "[no output]\n[ended by signal 9 (SIGKILL)]"),
+        (
+            "exec nonsense-command 2>/dev/null",
+            ToolCompletion::Failed,
+            "[no output]\n[exit code 127]",
+        ),
         // Nobody types anything.
-        ("cat; read x || echo end", How::Done, "end\n[exit code 0]"),
-        ("printf 'a\\377b'", How::Done, "a\u{fffd}b\n[exit code 0]"),
-        ("test -t 1 || echo $TERM $NO_COLOR $PAGER", How::Done, "dumb 1 cat\n[exit code 0]"),
+        ("cat; read x || echo end", ToolCompletion::Done, "end\n[exit code 0]"),
+        ("printf 'a\\377b'", ToolCompletion::Done, "a\u{fffd}b\n[exit code 0]"),
+        (
+            "test -t 1 || echo $TERM $NO_COLOR $PAGER",
+            ToolCompletion::Done,
+            "dumb 1 cat\n[exit code 0]",
+        ),
     ];
     for (command, how, expected) in table {
         let said = bench.call("run", json!({ "command": command })).await;
@@ -49,11 +61,11 @@ async fn a_command_that_is_none_is_refused() {
 async fn much_output_is_drained_and_its_middle_left_out() {
     let bench = Bench::new();
     let input = json!({ "command": "echo first; yes | head -c 1000000000; echo last" });
-    let output = Output::new(KEPT);
-    let said = bench.call_with("run", input, Stop::never(), output.clone()).await;
-    let captured = output.captured();
+    let output = OutputCapture::new(KEPT);
+    let said = bench.call_with("run", input, StopReceiver::never(), output.clone()).await;
+    let captured = output.capture();
     assert_eq!(captured.total, 1_000_000_011);
-    assert_eq!(captured.left_out, captured.total - KEPT as u64);
+    assert_eq!(captured.omitted, captured.total - KEPT as u64);
     assert!(captured.text.len() <= KEPT + 100 && said.text.len() <= KEPT + 200);
     assert!(said.text.starts_with("first\ny\ny\n"));
     said.has("y\nlast\n[exit code 0]");
@@ -104,13 +116,13 @@ async fn every_call_has_its_own_mark() {
 
 #[tokio::test]
 async fn time_limits_are_kept_whatever_is_asked_for() {
-    let limits = Limits {
+    let limits = ToolLimits {
         run: std::time::Duration::from_secs(900),
-        run_most: std::time::Duration::from_secs(1),
-        ..Limits::default()
+        run_max: std::time::Duration::from_secs(1),
+        ..ToolLimits::default()
     };
     let bench = Bench::with(limits);
     let said = bench.call("run", json!({ "command": "echo early; sleep 1000" })).await;
-    assert_eq!(said.how, How::Failed);
+    assert_eq!(said.how, ToolCompletion::Failed);
     assert_eq!(said.text, "early\n[killed: it took longer than 1 s]");
 }

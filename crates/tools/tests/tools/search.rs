@@ -1,6 +1,6 @@
 //! A pattern in files.
 
-use foxwedge_tools::{How, Limits, Output, Stage};
+use foxwedge_tools::{OutputCapture, StopLevel, ToolCompletion, ToolLimits};
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -66,7 +66,7 @@ async fn hits_are_shown_by_file_and_line() {
 
 #[tokio::test]
 async fn what_cannot_be_looked_into_is_counted() {
-    let bench = Bench::with(Limits { file: 1000, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { file: 1000, ..ToolLimits::default() });
     bench.put("binary", b"needle\0");
     bench.put("large", "needle\n".repeat(200));
     bench.put("small", "needle\n");
@@ -101,7 +101,8 @@ async fn patterns_that_would_cost_too_much_are_refused() {
 /// limit ends it, and what was found until then is told.
 #[tokio::test]
 async fn a_hard_pattern_ends_in_time() {
-    let limits = Limits { files: std::time::Duration::from_millis(500), ..Limits::default() };
+    let limits =
+        ToolLimits { files: std::time::Duration::from_millis(500), ..ToolLimits::default() };
     let bench = Bench::with(limits);
     bench.put("a", "needle\n");
     for number in 0..100 {
@@ -113,7 +114,7 @@ async fn a_hard_pattern_ends_in_time() {
 
 #[tokio::test]
 async fn long_lines_are_cut_and_very_long_ones_looked_at_in_part() {
-    let bench = Bench::with(Limits { line: 20, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { line: 20, ..ToolLimits::default() });
     bench.put("file", format!("needle{}needle2\n", "x".repeat(100_000)));
     let said = bench.call("search", json!({ "pattern": "needle" })).await;
     said.is("file\n1: needlexxxxxxxxxxxxxx[… 99993 bytes left out]\n[1 hit in 1 file]\n\
@@ -124,7 +125,7 @@ async fn long_lines_are_cut_and_very_long_ones_looked_at_in_part() {
 
 #[tokio::test]
 async fn an_answer_has_room_for_so_much() {
-    let bench = Bench::with(Limits { answer: 1000, hits: 1000, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { answer: 1000, hits: 1000, ..ToolLimits::default() });
     bench.put("file", "needle needle needle\n".repeat(1000));
     let said = bench.call("search", json!({ "pattern": "needle", "context": 3 })).await;
     assert!(said.text.len() < 1200, "{}", said.text.len());
@@ -148,12 +149,12 @@ async fn links_are_not_walked_through() {
 #[tokio::test]
 async fn a_stop_is_heard_between_files() {
     let bench = bench();
-    let interrupt = foxwedge_tools::Interrupt::new();
-    interrupt.raise(Stage::Asked);
+    let interrupt = foxwedge_tools::StopSender::new();
+    interrupt.raise(StopLevel::Graceful);
     let input = json!({ "pattern": "call" });
-    let said = bench.call_with("search", input, interrupt.stop(), Output::new(9)).await;
+    let said = bench.call_with("search", input, interrupt.receiver(), OutputCapture::new(9)).await;
     let expected = "[no hits]\n[stopped: not every file was looked into]";
-    assert_eq!((said.how, said.text.as_str()), (How::Stopped, expected));
+    assert_eq!((said.how, said.text.as_str()), (ToolCompletion::Stopped, expected));
 }
 
 /// Folders in folders in folders: deeper than is looked, and nothing breaks.
@@ -170,7 +171,7 @@ async fn a_walk_ends_at_some_depth() {
 #[test]
 fn a_search_that_nobody_waits_for_ends() {
     let hour = std::time::Duration::from_secs(3600);
-    let bench = Bench::with(Limits { files: hour, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { files: hour, ..ToolLimits::default() });
     bench.put("file", format!("{}\n", "a".repeat(60_000)).repeat(130));
     for number in 0..100 {
         let _ = std::fs::hard_link(

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use foxwedge_tools::{How, Stage};
+use foxwedge_tools::{StopLevel, ToolCompletion};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -60,9 +60,9 @@ async fn nothing_is_left_after_a_forced_stop() {
         let bench = Bench::new();
         let begun = bench.begin("run", json!({ "command": command }));
         let pids = pids(&bench, count, &begun).await;
-        begun.interrupt.raise(Stage::Forced);
+        begun.interrupt.raise(StopLevel::Kill);
         let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-        assert_eq!(said.how, How::Stopped, "{what}: {said:?}");
+        assert_eq!(said.how, ToolCompletion::Stopped, "{what}: {said:?}");
         assert_eq!(said.text, "[no output]\n[killed: it was to stop at once]", "{what}");
         gone(what, &pids);
     }
@@ -92,7 +92,7 @@ async fn nothing_is_left_after_the_time_limit() {
     for (what, bench, call, count) in begun {
         let pids = pids(&bench, count, &call).await;
         let said = timeout(Duration::from_secs(60), call.task).await.unwrap().unwrap();
-        assert_eq!(said.how, How::Failed, "{what}: {said:?}");
+        assert_eq!(said.how, ToolCompletion::Failed, "{what}: {said:?}");
         assert_eq!(said.text, "[no output]\n[killed: it took longer than 6 s]", "{what}");
         gone(what, &pids);
     }
@@ -106,9 +106,9 @@ async fn a_wish_is_heard_and_waited_for() {
     let begun = bench.begin("run", json!({ "command": command }));
     let pids = pids(&bench, 1, &begun).await;
     heard(&begun, "early").await;
-    begun.interrupt.raise(Stage::Asked);
+    begun.interrupt.raise(StopLevel::Graceful);
     let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-    assert_eq!(said.how, How::Stopped);
+    assert_eq!(said.how, ToolCompletion::Stopped);
     // What the shell says about those that it waited for is its own matter.
     assert!(said.text.starts_with("early\n"), "{said:?}");
     assert!(said.text.ends_with("bye\n[asked to stop: exit code 3]"), "{said:?}");
@@ -124,9 +124,9 @@ async fn a_wish_reaches_everybody() {
         let bench = Bench::new();
         let begun = bench.begin("run", json!({ "command": command }));
         let pids = pids(&bench, 1, &begun).await;
-        begun.interrupt.raise(Stage::Asked);
+        begun.interrupt.raise(StopLevel::Graceful);
         let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-        assert_eq!(said.how, How::Stopped, "{command}: {said:?}");
+        assert_eq!(said.how, ToolCompletion::Stopped, "{command}: {said:?}");
         assert!(said.text.contains("[asked to stop: "), "{command}: {said:?}");
         gone(command, &pids);
     }
@@ -140,12 +140,12 @@ async fn who_does_not_hear_a_wish_goes_on_until_it_is_forced() {
     let begun = bench.begin("run", json!({ "command": command }));
     let pids = pids(&bench, 1, &begun).await;
     heard(&begun, "early").await;
-    begun.interrupt.raise(Stage::Asked);
+    begun.interrupt.raise(StopLevel::Graceful);
     heard(&begun, "no\n").await;
     assert!(!begun.task.is_finished() && is_alive(&pids[0]));
-    begun.interrupt.raise(Stage::Forced);
+    begun.interrupt.raise(StopLevel::Kill);
     let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-    assert_eq!(said.how, How::Stopped);
+    assert_eq!(said.how, ToolCompletion::Stopped);
     assert!(said.text.starts_with("early\n") && said.text.contains("no\n[killed: "), "{said:?}");
     gone("deaf", &pids);
 }
@@ -159,21 +159,21 @@ async fn what_was_said_before_a_call_was_dropped_is_kept() {
     heard(&begun, "more").await;
     begun.task.abort();
     let _ = begun.task.await;
-    assert_eq!(begun.output.captured().text, "early\nmore\n");
+    assert_eq!(begun.output.capture().text, "early\nmore\n");
     gone("dropped", &pids);
 }
 
 /// A flood of output keeps nobody from stopping it.
 #[tokio::test]
 async fn a_flood_is_stopped() {
-    for stage in [Stage::Asked, Stage::Forced] {
+    for stage in [StopLevel::Graceful, StopLevel::Kill] {
         let bench = Bench::new();
         let begun = bench.begin("run", json!({ "command": "echo $$ > pids; yes; sleep 1000" }));
         let pids = pids(&bench, 1, &begun).await;
         heard(&begun, "left out").await;
         begun.interrupt.raise(stage);
         let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-        assert_eq!(said.how, How::Stopped);
+        assert_eq!(said.how, ToolCompletion::Stopped);
         gone("a flood", &pids);
     }
 }
@@ -204,16 +204,16 @@ async fn pids(bench: &Bench, count: usize, begun: &Begun) -> Vec<String> {
         if pids.len() >= count && text.ends_with('\n') {
             return pids;
         }
-        assert!(!begun.task.is_finished(), "{:?}", begun.output.captured());
+        assert!(!begun.task.is_finished(), "{:?}", begun.output.capture());
         sleep(Duration::from_millis(10)).await;
     }
-    panic!("they are not there: {:?}", begun.output.captured());
+    panic!("they are not there: {:?}", begun.output.capture());
 }
 
 /// Waits until a call has said something.
 async fn heard(begun: &Begun, expected: &str) {
     let said = async {
-        while !begun.output.captured().text.contains(expected) {
+        while !begun.output.capture().text.contains(expected) {
             sleep(Duration::from_millis(5)).await;
         }
     };

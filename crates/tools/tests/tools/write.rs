@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use foxwedge_tools::Limits;
+use foxwedge_tools::ToolLimits;
 use serde_json::json;
 
 use crate::bench::{Bench, names};
@@ -38,7 +38,7 @@ async fn what_is_no_file_is_not_written() {
     }
     assert_eq!(names(&bench.root()), ["folder"]);
     assert_eq!(bench.get("folder/file"), "text");
-    let bench = Bench::with(Limits { file: 3, ..Limits::default() });
+    let bench = Bench::with(ToolLimits { file: 3, ..ToolLimits::default() });
     bench.call("write", json!({ "path": "x", "content": "1234" })).await.refuses("4 B; 3 B is");
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use foxwedge_agent::claude_code::ClaudeCode;
-use foxwedge_agent::{Heard, Kind, Order, Protocol, Wish};
+use foxwedge_agent::{AgentCommand, AgentEvent, AgentLauncher, AgentProtocol, LaunchSpec};
 use serde_json::{Value, json};
 
 use crate::support::{Judge, written};
@@ -21,11 +21,11 @@ pub(crate) struct Live {
     child: Child,
     input: ChildStdin,
     lines: Receiver<Vec<u8>>,
-    protocol: Box<dyn Protocol>,
+    protocol: Box<dyn AgentProtocol>,
     judge: Judge,
     folder: PathBuf,
     /// Everything that was heard.
-    pub(crate) heard: Vec<Heard>,
+    pub(crate) heard: Vec<AgentEvent>,
 }
 
 impl Live {
@@ -38,7 +38,7 @@ impl Live {
         std::fs::create_dir_all(&folder).unwrap();
         let folder = folder.canonicalize().unwrap();
         let kind = ClaudeCode { state: folder.join("state"), ..kind.clone() };
-        let wish = Wish {
+        let wish = LaunchSpec {
             body,
             model: None,
             session: &format!("11111111-2222-4333-8444-{number:012}"),
@@ -84,30 +84,30 @@ impl Live {
         let mut live = Live { child, input, lines, protocol, judge, folder, heard };
         let hello = live.protocol.begin();
         live.send(hello);
-        live.until(|heard| *heard == Heard::Ready);
+        live.until(|heard| *heard == AgentEvent::Ready);
         if let Some(prompt) = launch.prompt {
-            live.order(Order::Prompt(prompt));
+            live.order(AgentCommand::Prompt(prompt));
         }
         live
     }
 
-    pub(crate) fn order(&mut self, order: Order) {
-        let lines = self.protocol.order(order);
+    pub(crate) fn order(&mut self, order: AgentCommand) {
+        let lines = self.protocol.encode_command(order);
         assert!(!lines.is_empty(), "an order that says nothing");
         self.send(lines);
     }
 
     pub(crate) fn say(&mut self, words: &str) {
-        self.order(Order::Prompt(vec![json!({"type": "text", "text": words})]));
+        self.order(AgentCommand::Prompt(vec![json!({"type": "text", "text": words})]));
     }
 
     pub(crate) fn answer(&mut self, ticket: &str, said: &str) {
         let content = vec![json!({"type": "text", "text": said})];
-        self.order(Order::Answer { ticket: ticket.to_owned(), content, error: false });
+        self.order(AgentCommand::ToolResult { ticket: ticket.to_owned(), content, error: false });
     }
 
     /// Listens until something is heard; what was heard since this was called, that included.
-    pub(crate) fn until(&mut self, wanted: impl Fn(&Heard) -> bool) -> Vec<Heard> {
+    pub(crate) fn until(&mut self, wanted: impl Fn(&AgentEvent) -> bool) -> Vec<AgentEvent> {
         let end = Instant::now() + LONG;
         let from = self.heard.len();
         loop {
@@ -116,7 +116,7 @@ impl Live {
                 let story: Vec<String> = self.heard.iter().map(written).collect();
                 panic!("nothing more is heard:\n{}", story.join("\n"));
             };
-            let (heard, answers) = self.protocol.line(&line);
+            let (heard, answers) = self.protocol.read_line(&line);
             self.send(answers);
             let found = heard.iter().any(&wanted);
             for heard in heard {
@@ -131,7 +131,7 @@ impl Live {
 
     /// Listens until it has nothing to do: what it said.
     pub(crate) fn reply(&mut self) -> String {
-        let heard = self.until(|heard| *heard == Heard::Idle);
+        let heard = self.until(|heard| *heard == AgentEvent::Idle);
         heard.iter().filter_map(text).collect()
     }
 
@@ -139,8 +139,8 @@ impl Live {
     pub(crate) fn wishes(&mut self, count: usize) -> Vec<(String, Value)> {
         let mut wishes = Vec::new();
         while wishes.len() < count {
-            for heard in self.until(|heard| matches!(heard, Heard::Wants { .. })) {
-                if let Heard::Wants { ticket, arguments, .. } = heard {
+            for heard in self.until(|heard| matches!(heard, AgentEvent::ToolResultWanted { .. })) {
+                if let AgentEvent::ToolResultWanted { ticket, arguments, .. } = heard {
                     wishes.push((ticket, arguments));
                 }
             }
@@ -166,7 +166,7 @@ impl Drop for Live {
 }
 
 /// A piece of text that the model said.
-fn text(heard: &Heard) -> Option<&str> {
-    let Heard::Said(event) = heard else { return None };
+fn text(heard: &AgentEvent) -> Option<&str> {
+    let AgentEvent::StreamEvent(event) = heard else { return None };
     event["delta"]["text"].as_str()
 }

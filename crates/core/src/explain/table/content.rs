@@ -1,8 +1,8 @@
 //! What stands inside messages: arguments, text, answers, roles of blocks.
 
-use super::{Group, advice, rule};
+use super::{WordingGroup, advice, rule};
 
-pub(super) const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[WordingGroup] = &[
     rule(
         302,
         &[],

@@ -1,8 +1,8 @@
 //! Ids of calls and items, and names of tools.
 
-use super::{Group, advice, rule};
+use super::{WordingGroup, advice, rule};
 
-pub(super) const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[WordingGroup] = &[
     rule(
         207,
         &[],

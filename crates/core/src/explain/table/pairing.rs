@@ -1,8 +1,8 @@
 //! Calls and answers that do not pair up, of the client and of the provider.
 
-use super::{Group, advice, rule};
+use super::{WordingGroup, advice, rule};
 
-pub(super) const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[WordingGroup] = &[
     rule(
         602,
         &[],

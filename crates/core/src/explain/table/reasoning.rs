@@ -1,8 +1,8 @@
 //! Thinking, signatures and reasoning items.
 
-use super::{Group, advice, rule};
+use super::{WordingGroup, advice, rule};
 
-pub(super) const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[WordingGroup] = &[
     rule(
         502,
         &[],

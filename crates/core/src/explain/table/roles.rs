@@ -1,8 +1,8 @@
 //! Whose turn it is.
 
-use super::{Group, advice, rule};
+use super::{WordingGroup, advice, rule};
 
-pub(super) const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[WordingGroup] = &[
     rule(404, &[], &advice::BRIDGE, &[("mistral", &["Unexpected role 'user' after role 'tool'"])]),
     rule(
         406,

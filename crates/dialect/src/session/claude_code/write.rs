@@ -1,15 +1,15 @@
 //! Spells records of Claude Code.
 
-use foxwedge_core::{Content, Kind, Piece, Role, Source, Span};
+use foxwedge_core::{ContentShape, PartKind, PartSource, RepairedPart, Role, Span};
 
 use crate::{
     anthropic,
-    json::{field, quote},
+    json::{field_value, quote},
     session::{
-        desk::{Desk, New},
-        log::Record,
+        linked_rewriter::{LinkedFileRewriter, NewLinkedRecord},
+        records::SessionRecord,
     },
-    splice::{Change, Changes, Chunk, Spoken, Writer, write_blocks},
+    splice::{BlockMessage, FieldChange, FieldChanges, OutputChunk, SpliceWriter, write_blocks},
 };
 
 /// Fields that every record of a session has in common.
@@ -27,33 +27,33 @@ const COMMON: [&str; 10] = [
 ];
 
 /// The message of a record, said anew.
-pub(in crate::session) fn changed(
-    desk: &Desk<'_, '_>,
-    out: &Writer<'_>,
+pub(in crate::session) fn message_changes(
+    desk: &LinkedFileRewriter<'_, '_>,
+    out: &SpliceWriter<'_>,
     record: u32,
     role: Role,
-    pieces: &[Piece<'_>],
-) -> Changes<'static> {
+    pieces: &[RepairedPart<'_>],
+) -> FieldChanges<'static> {
     let Some(fragment) = desk.fragment(record) else { return Vec::new() };
-    let content = if pieces.len() == 1 { fragment.content } else { Content::List };
+    let content = if pieces.len() == 1 { fragment.content } else { ContentShape::List };
     let mut inner = out.inner();
-    let spoken = Spoken { role, pieces, content, recast: false };
-    write_blocks(&mut inner, desk.draft(), Some(fragment), &spoken, &anthropic::SPELLING);
-    vec![("message", Change::Chunks(inner.finish()))]
+    let spoken = BlockMessage { role, pieces, content, role_changed: false };
+    write_blocks(&mut inner, desk.draft(), Some(fragment), &spoken, &anthropic::SPLICE_FORMAT);
+    vec![("message", FieldChange::Chunks(inner.finish()))]
 }
 
 /// A new record, shaped like another one.
-pub(in crate::session) fn new(
-    desk: &Desk<'_, '_>,
-    out: &mut Writer<'_>,
-    new: &New<'_>,
-    pieces: &[Piece<'_>],
+pub(in crate::session) fn write_new_record(
+    desk: &LinkedFileRewriter<'_, '_>,
+    out: &mut SpliceWriter<'_>,
+    new: &NewLinkedRecord<'_>,
+    pieces: &[RepairedPart<'_>],
 ) {
-    let &New { template, fresh, role, joins } = new;
-    let like: Record<'_> = desk.log.records[template as usize];
+    let &NewLinkedRecord { template, link: fresh, role, joins } = new;
+    let like: SessionRecord<'_> = desk.log.records[template as usize];
     out.text(&format!("{{\"parentUuid\":{}", fresh.parent));
-    common(out, like.span);
-    if let Some(request) = field(out.source, like.span, "requestId")
+    copy_common_fields(out, like.span);
+    if let Some(request) = field_value(out.source, like.span, "requestId")
         && joins
         && role == Role::Assistant
     {
@@ -62,14 +62,15 @@ pub(in crate::session) fn new(
     }
     let kind = if role == Role::Assistant { "assistant" } else { "user" };
     out.text(&format!(",\"type\":\"{kind}\",\"message\":"));
-    let message = message(desk, out, new, pieces);
+    let message = write_new_message(desk, out, new, pieces);
     out.append(message);
     out.text(&format!(",\"uuid\":{}", quote(&fresh.id)));
     if let Some(time) = &fresh.time {
         out.text(&format!(",\"timestamp\":{}", quote(time)));
     }
     if let [piece] = pieces
-        && let (Kind::Answer(answer), Source::Words(words)) = (&piece.part.kind, &piece.source)
+        && let (PartKind::Answer(answer), PartSource::Text(words)) =
+            (&piece.part.kind, &piece.source)
     {
         out.text(&format!(",\"toolUseResult\":{}", quote(words)));
         if let Some(call) = answer.id.as_deref().and_then(|id| desk.call_before(id, template)) {
@@ -80,9 +81,9 @@ pub(in crate::session) fn new(
 }
 
 /// Copies what all records of a session have in common.
-pub(in crate::session) fn common(out: &mut Writer<'_>, like: Span) {
+pub(in crate::session) fn copy_common_fields(out: &mut SpliceWriter<'_>, like: Span) {
     for key in COMMON {
-        if let Some(value) = field(out.source, like, key) {
+        if let Some(value) = field_value(out.source, like, key) {
             out.text(&format!(",\"{key}\":"));
             out.copy(value);
         }
@@ -90,30 +91,30 @@ pub(in crate::session) fn common(out: &mut Writer<'_>, like: Span) {
 }
 
 /// The message of a new record. A reply in pieces has one id for all of them.
-fn message(
-    desk: &Desk<'_, '_>,
-    out: &Writer<'_>,
-    new: &New<'_>,
-    pieces: &[Piece<'_>],
-) -> Vec<Chunk> {
-    let &New { template, fresh, role, joins } = new;
+fn write_new_message(
+    desk: &LinkedFileRewriter<'_, '_>,
+    out: &SpliceWriter<'_>,
+    new: &NewLinkedRecord<'_>,
+    pieces: &[RepairedPart<'_>],
+) -> Vec<OutputChunk> {
+    let &NewLinkedRecord { template, link: fresh, role, joins } = new;
     let mut inner = out.inner();
-    let spoken = Spoken { role, pieces, content: Content::List, recast: false };
+    let spoken = BlockMessage { role, pieces, content: ContentShape::List, role_changed: false };
     if role == Role::Assistant {
         let same =
             desk.log.links[template as usize].reply.filter(|_| joins).map(|(reply, _)| reply);
         let reply = same.map_or_else(|| quote(&fresh.id), |reply| format!("\"{reply}\""));
         inner.text(&format!("{{\"id\":{reply},\"type\":\"message\",\"model\":\"<synthetic>\","));
         let mut body = out.inner();
-        write_blocks(&mut body, desk.draft(), None, &spoken, &anthropic::SPELLING);
+        write_blocks(&mut body, desk.draft(), None, &spoken, &anthropic::SPLICE_FORMAT);
         let mut chunks = body.finish();
-        if let Some(Chunk::Text(first)) = chunks.first_mut() {
+        if let Some(OutputChunk::Text(first)) = chunks.first_mut() {
             // What follows goes on with the object that was begun.
             *first = first.strip_prefix('{').unwrap_or(first).to_owned();
         }
         inner.append(chunks);
     } else {
-        write_blocks(&mut inner, desk.draft(), None, &spoken, &anthropic::SPELLING);
+        write_blocks(&mut inner, desk.draft(), None, &spoken, &anthropic::SPLICE_FORMAT);
     }
     inner.finish()
 }

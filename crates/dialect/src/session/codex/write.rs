@@ -2,24 +2,24 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{Draft, Family, Kind, Message, Part, Span};
+use foxwedge_core::{CallFamily, Draft, Message, Part, PartKind, Span};
 
 use crate::{
-    json::{field, says},
-    session::{Session, emit::Edits, lines::State},
-    splice::{Change, Changes, Chunk, Writer, patch},
+    json::{field_text, field_value},
+    session::{ParsedSession, emit::FileEdits, lines::RecordState},
+    splice::{FieldChange, FieldChanges, OutputChunk, SpliceWriter, write_patched},
 };
 
 /// Wraps an item into a record, shaped like the one it stands behind.
-pub(in crate::session) fn envelope(
-    session: &Session<'_>,
-    out: &mut Writer<'_>,
+pub(in crate::session) fn write_envelope(
+    session: &ParsedSession<'_>,
+    out: &mut SpliceWriter<'_>,
     near: u32,
     ordinal: Option<u64>,
-    item: Vec<Chunk>,
+    item: Vec<OutputChunk>,
 ) {
     out.text("{");
-    if let Some(time) = field(out.source, session.span(near), "timestamp") {
+    if let Some(time) = field_value(out.source, session.span(near), "timestamp") {
         out.text("\"timestamp\":");
         out.copy(time);
         out.text(",");
@@ -34,26 +34,27 @@ pub(in crate::session) fn envelope(
 
 /// Newer files number their records. A new record at the end gets the next number; one in the
 /// middle gets none, so that the others keep theirs and none occurs twice.
-pub(in crate::session) struct Ordinals {
+pub(in crate::session) struct CodexOrdinals {
     last: Option<u64>,
     record: u32,
 }
 
-impl Ordinals {
+impl CodexOrdinals {
     /// `edits` says which records go: what becomes the last record has to have a number.
-    pub(in crate::session) fn new(session: &Session<'_>, edits: &Edits) -> Ordinals {
+    pub(in crate::session) fn new(session: &ParsedSession<'_>, edits: &FileEdits) -> CodexOrdinals {
         let source = session.log.source;
         let records = &session.log.records;
-        let number = |span: Span| field(source, span, "ordinal")?.of(source).parse::<u64>().ok();
+        let number =
+            |span: Span| field_value(source, span, "ordinal")?.of(source).parse::<u64>().ok();
         let whole = || {
             (0..u32::try_from(records.len()).unwrap_or(0))
                 .zip(records)
                 .rev()
-                .filter(|(_, record)| record.state != State::Torn)
+                .filter(|(_, record)| record.state != RecordState::Torn)
         };
         let goes = |record: u32| edits.changed.get(&record).is_some_and(Vec::is_empty);
         let last = whole().find(|(at, _)| !goes(*at)).map_or(0, |(at, _)| at);
-        Ordinals { last: whole().find_map(|(_, record)| number(record.span)), record: last }
+        CodexOrdinals { last: whole().find_map(|(_, record)| number(record.span)), record: last }
     }
 
     /// The number of a new record behind an old one.
@@ -70,8 +71,8 @@ impl Ordinals {
 /// kind of answer of its own for them.
 pub(in crate::session) fn shell_calls<'d>(draft: &'d Draft<'_>) -> HashSet<&'d str> {
     let calls = draft.parts.iter().filter_map(|part| match &part.kind {
-        Kind::Call(call) if call.name.as_deref() == Some("local_shell") => {
-            let kind = says(draft.source, part.span, "type");
+        PartKind::Call(call) if call.name.as_deref() == Some("local_shell") => {
+            let kind = field_text(draft.source, part.span, "type");
             call.id.as_deref().filter(|_| kind.as_deref() == Some("local_shell_call"))
         }
         _ => None,
@@ -80,7 +81,7 @@ pub(in crate::session) fn shell_calls<'d>(draft: &'d Draft<'_>) -> HashSet<&'d s
 }
 
 /// Tells an item as it is sent: without what Codex notes for itself.
-pub(in crate::session) fn tell(
+pub(in crate::session) fn write_item(
     out: &mut String,
     source: &str,
     message: &Message,
@@ -89,22 +90,22 @@ pub(in crate::session) fn tell(
 ) {
     const OWN: &str = "internal_chat_message_metadata_passthrough";
     let item = message.span.of(source);
-    let mut changes: Changes<'_> = Vec::new();
+    let mut changes: FieldChanges<'_> = Vec::new();
     if item.contains(OWN) {
-        changes.push((OWN, Change::Remove));
+        changes.push((OWN, FieldChange::Remove));
     }
-    if let [Part { kind: Kind::Answer(answer), .. }] = parts
-        && answer.family == Family::Function
+    if let [Part { kind: PartKind::Answer(answer), .. }] = parts
+        && answer.family == CallFamily::Function
         && answer.id.as_deref().is_some_and(|id| shells.contains(id))
     {
-        changes.push(("type", Change::Text("\"local_shell_call_output\"".to_owned())));
+        changes.push(("type", FieldChange::Text("\"local_shell_call_output\"".to_owned())));
     }
     if changes.is_empty() {
         out.push_str(item);
         return;
     }
-    let mut writer = Writer::new(source, &[]);
-    patch(&mut writer, message.span, changes);
+    let mut writer = SpliceWriter::new(source, &[]);
+    write_patched(&mut writer, message.span, changes);
     let chunks = writer.finish();
     out.extend(chunks.iter().flat_map(|chunk| chunk.pieces(source)));
 }

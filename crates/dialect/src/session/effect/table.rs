@@ -1,13 +1,13 @@
 //! What agents do by themselves about what is wrong with their files: by rule and version, as it was
 //! seen with the agents themselves.
 
-use crate::session::Agent;
+use crate::session::SessionAgent;
 
 /// What a finding means to the agent that keeps the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum FindingEffect {
     /// The agent opens the session with everything that was said, and its provider goes on.
-    Coped,
+    Tolerated,
     /// The agent opens the session, but leaves something out that the file holds.
     HidesHistory,
     /// The agent cannot open the session, or its provider refuses what it sends.
@@ -56,13 +56,13 @@ pub enum FindingPart {
     /// The same at the end of a file, without a line end: what is written next shares the line.
     OpenLine,
     /// Lines that hold something.
-    Rest,
+    HidesContent,
     /// The record without which the agent does not know a file.
     FirstRecord,
     /// A line before that record.
     FirstLine,
     /// A circle in which the last message stands: the file has no end to begin at.
-    WholeCircle,
+    WholeCycle,
     /// A record that stands behind later turns, at the end of the file.
     LastMessage,
 }
@@ -71,7 +71,7 @@ pub enum FindingPart {
 #[derive(Clone, Copy, Debug)]
 pub struct RatedRow {
     /// The agent.
-    pub agent: Agent,
+    pub agent: SessionAgent,
     /// The rules.
     pub codes: &'static [u16],
     /// Which of their findings.
@@ -81,14 +81,15 @@ pub struct RatedRow {
     /// What it means.
     pub effect: FindingEffect,
     /// What it was seen with.
-    pub seen: &'static str,
+    pub evidence: &'static str,
 }
 
-use Agent::{ClaudeCode, Codex, GeminiCli};
-use FindingEffect::{Blocks, Coped, HidesHistory};
+use FindingEffect::{Blocks, HidesHistory, Tolerated};
 use FindingPart::{
-    All, FirstLine, FirstRecord, LastMessage, NothingHidden, OpenEnd, OpenLine, Rest, WholeCircle,
+    All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
+    WholeCycle,
 };
+use SessionAgent::{ClaudeCode, Codex, GeminiCli};
 
 /// Versions of Claude Code that were tried and differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -107,13 +108,13 @@ const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
 /// What agents do by themselves. The first row that fits counts; a finding without a row is as
 /// severe as its rule. Only what was seen with the agent itself stands here; a version between two
 /// that were tried counts as the older one, and one before all of them as not tried.
-pub const RATED: &[RatedRow] = &[
+pub const RATED_ROWS: &[RatedRow] = &[
     row(
         ClaudeCode,
         &[101],
         OpenEnd,
         CLAUDE_OLDEST,
-        Coped,
+        Tolerated,
         "1.0.128, 2.0.14, 2.0.77 and 2.1.112 leave the open call out, 2.1.325 answers it",
     ),
     row(
@@ -162,16 +163,16 @@ pub const RATED: &[RatedRow] = &[
         &[305],
         All,
         CLAUDE_2_0_77,
-        Coped,
+        Tolerated,
         "2.0.77 to 2.1.325 put answers before text; 2.0.14 and older do not",
     ),
-    row(ClaudeCode, &[801, 802], NothingHidden, CLAUDE_OLDEST, Coped, "all leave the line out"),
+    row(ClaudeCode, &[801, 802], NothingHidden, CLAUDE_OLDEST, Tolerated, "all leave the line out"),
     row(
         ClaudeCode,
         &[801, 802],
         OpenLine,
         CLAUDE_2_1_150,
-        Coped,
+        Tolerated,
         "2.1.150 and 2.1.325 end the line before they write",
     ),
     row(
@@ -185,13 +186,20 @@ pub const RATED: &[RatedRow] = &[
     row(
         ClaudeCode,
         &[801, 802],
-        Rest,
+        HidesContent,
         CLAUDE_OLDEST,
         HidesHistory,
         "all leave out a record that shares its line with a torn one; up to 2.1.70 what stands before \
          it as well",
     ),
-    row(ClaudeCode, &[803], All, CLAUDE_OLDEST, Coped, "all read bytes that are no text as U+FFFD"),
+    row(
+        ClaudeCode,
+        &[803],
+        All,
+        CLAUDE_OLDEST,
+        Tolerated,
+        "all read bytes that are no text as U+FFFD",
+    ),
     row(
         ClaudeCode,
         &[702, 703],
@@ -206,7 +214,7 @@ pub const RATED: &[RatedRow] = &[
         &[703],
         NothingHidden,
         CLAUDE_OLDEST,
-        Coped,
+        Tolerated,
         "all read a record that stands there twice once",
     ),
     row(
@@ -214,7 +222,7 @@ pub const RATED: &[RatedRow] = &[
         &[701, 702, 704],
         All,
         CLAUDE_2_1_325,
-        Coped,
+        Tolerated,
         "2.1.325 finds its way over a missing parent, out of a circle, and to answers beside the way",
     ),
     row(
@@ -228,7 +236,7 @@ pub const RATED: &[RatedRow] = &[
     row(
         ClaudeCode,
         &[704],
-        WholeCircle,
+        WholeCycle,
         CLAUDE_OLDEST,
         Blocks,
         "2.1.112 finds no conversation in the file, older ones do not come to an end",
@@ -247,7 +255,7 @@ pub const RATED: &[RatedRow] = &[
         &[101],
         All,
         CODEX_OLDEST,
-        Coped,
+        Tolerated,
         "0.50.0 to 0.166.0 answer every open call with `aborted` whenever they send the history",
     ),
     row(
@@ -279,7 +287,7 @@ pub const RATED: &[RatedRow] = &[
         &[801, 802],
         NothingHidden,
         CODEX_OLDEST,
-        Coped,
+        Tolerated,
         "0.50.0 to 0.166.0 leave out a line that is not JSON",
     ),
     row(
@@ -287,7 +295,7 @@ pub const RATED: &[RatedRow] = &[
         &[801, 802],
         OpenLine,
         CODEX_0_110,
-        Coped,
+        Tolerated,
         "0.110.0 to 0.166.0 end the line before they write",
     ),
     row(
@@ -301,7 +309,7 @@ pub const RATED: &[RatedRow] = &[
     row(
         Codex,
         &[801, 802],
-        Rest,
+        HidesContent,
         CODEX_OLDEST,
         HidesHistory,
         "0.80.0 and 0.166.0 leave out a record that shares its line",
@@ -323,34 +331,34 @@ pub const RATED: &[RatedRow] = &[
         Blocks,
         "0.61.0 does not find a session whose first record is torn",
     ),
-    row(GeminiCli, &[801, 802], NothingHidden, GEMINI, Coped, "0.61.0 leaves the line out"),
+    row(GeminiCli, &[801, 802], NothingHidden, GEMINI, Tolerated, "0.61.0 leaves the line out"),
     row(
         GeminiCli,
         &[801, 802],
         OpenLine,
         GEMINI,
-        Coped,
+        Tolerated,
         "0.61.0 writes the history anew when it goes on",
     ),
     row(
         GeminiCli,
         &[801, 802],
-        Rest,
+        HidesContent,
         GEMINI,
         HidesHistory,
         "0.61.0 leaves out a message that shares its line, and a history that was torn while it was \
          written anew",
     ),
-    row(GeminiCli, &[803], All, GEMINI, Coped, "0.61.0 reads bytes that are no text as U+FFFD"),
+    row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads bytes that are no text as U+FFFD"),
 ];
 
 const fn row(
-    agent: Agent,
+    agent: SessionAgent,
     codes: &'static [u16],
     part: FindingPart,
     since: AgentVersion,
     effect: FindingEffect,
     seen: &'static str,
 ) -> RatedRow {
-    RatedRow { agent, codes, part, since, effect, seen }
+    RatedRow { agent, codes, part, since, effect, evidence: seen }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use foxwedge_core::{Kind, Span};
+use foxwedge_core::{PartKind, Span};
 
 /// The calls of a turn.
 #[derive(Default)]
@@ -24,12 +24,12 @@ struct OpenCall {
 
 impl OpenCalls {
     /// Whether a place lies in the object of a call.
-    pub(super) fn holds(&self, span: Span) -> bool {
+    pub(super) fn contains(&self, span: Span) -> bool {
         self.call_at(span).is_some()
     }
 
     /// Notes an answer that lies in the object of its call.
-    pub(super) fn answer_at(&mut self, span: Span) -> bool {
+    pub(super) fn mark_answered(&mut self, span: Span) -> bool {
         let call = self.call_at(span).and_then(|at| self.calls.get_mut(at));
         call.map(|call| call.answered = true).is_some()
     }
@@ -40,9 +40,9 @@ impl OpenCalls {
     }
 
     /// Notes a call as open, or an answer with the call it answers.
-    pub(super) fn note(&mut self, kind: &Kind<'_>, span: Span) -> Option<Span> {
+    pub(super) fn note(&mut self, kind: &PartKind<'_>, span: Span) -> Option<Span> {
         match kind {
-            Kind::Call(call) => {
+            PartKind::Call(call) => {
                 let at = self.calls.len();
                 let name = call.name.as_deref().map(str::to_owned);
                 self.by_name.entry(name.clone()).or_default().push_back(at);
@@ -54,7 +54,7 @@ impl OpenCalls {
                 self.calls.push(OpenCall { span, answered: false });
                 None
             }
-            Kind::Answer(answer) => {
+            PartKind::Answer(answer) => {
                 let name = answer.tool().map(str::to_owned);
                 let found = match answer.id.as_deref() {
                     Some(id) => first_open(&self.calls, self.by_id.get_mut(id))

@@ -3,37 +3,45 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use foxwedge_core::{Content, Kind, Message, Part, Piece, Repair, Role, Source, Span};
+use foxwedge_core::{
+    ContentShape, Message, Part, PartKind, PartSource, Repair, RepairedPart, Role, Span,
+};
 
-use super::{Entry, open_calls::OpenCalls};
+use super::{GeminiMessageVersion, open_calls::OpenCalls};
 use crate::{
     gemini,
-    json::{elements, field, quote},
+    json::{array_elements, field_value, quote},
     session::{
-        Session,
-        desk::uuid,
-        emit::{Edits, emit},
-        rewritten::Rewritten,
+        ParsedSession,
+        emit::{FileEdits, emit},
+        linked_rewriter::derive_uuid,
+        rewritten_file::RewrittenFile,
     },
-    splice::{Change, Changes, Chunk, Spoken, Writer, patch, write_block_list},
+    splice::{
+        BlockMessage, FieldChange, FieldChanges, OutputChunk, SpliceWriter, write_block_list,
+        write_patched,
+    },
 };
 
 /// Writes the file that a repair makes of a session.
-pub(in crate::session) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>) -> Rewritten<'a> {
-    let mut job = Job::new(session, repair);
-    job.sort();
+pub(in crate::session) fn rewrite<'a>(
+    session: &ParsedSession<'a>,
+    repair: &Repair<'a>,
+) -> RewrittenFile<'a> {
+    let mut job = GeminiFileRewriter::new(session, repair);
+    job.plan_parts();
     // Changes of messages that lie inside a record, by record and place.
-    let mut inside: BTreeMap<u32, Vec<(Span, Vec<Chunk>)>> = BTreeMap::new();
-    let mut edits = Edits::default();
-    let mut versions: HashMap<&str, Vec<&Entry<'a>>> = HashMap::new();
+    let mut inside: BTreeMap<u32, Vec<(Span, Vec<OutputChunk>)>> = BTreeMap::new();
+    let mut edits = FileEdits::default();
+    let mut versions: HashMap<&str, Vec<&GeminiMessageVersion<'a>>> = HashMap::new();
     for entry in &session.log.entries {
         versions.entry(entry.id).or_default().push(entry);
     }
     for entry in &session.entries {
-        let Some(mut chunks) = job.entry(entry) else { continue };
+        let Some(mut chunks) = job.changed_entry(entry) else { continue };
         let gone = chunks.is_empty();
         // What is left if nothing else is takes the place of the first message.
-        if let Some(pieces) = job.alone.take_if(|_| gone) {
+        if let Some(pieces) = job.only_message.take_if(|_| gone) {
             chunks = job.new_record(entry, &pieces, 0);
         }
         if entry.span != session.span(entry.record) {
@@ -43,7 +51,7 @@ pub(in crate::session) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>
         if gone {
             // Older versions would come back in its place.
             let versions = versions.get(entry.id).into_iter().flatten();
-            for other in versions.filter(|other| other.span.start >= entry.home.1.start) {
+            for other in versions.filter(|other| other.span.start >= entry.first_version.1.start) {
                 if other.span == session.span(other.record) {
                     edits.changed.insert(other.record, Vec::new());
                 } else {
@@ -58,30 +66,30 @@ pub(in crate::session) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>
     for (place, (entry, pieces)) in job.new.iter().enumerate() {
         let mut chunks = job.new_record(entry, pieces, place);
         // Later versions of a message stand in the place of its first one.
-        let (record, span) = entry.home;
+        let (record, span) = entry.first_version;
         if span == session.span(record) {
             edits.behind.entry(record).or_default().push(chunks);
         } else {
             // It stands in the same list as the message before it.
             let end = Span { start: span.end, end: span.end };
-            chunks.insert(0, Chunk::Text(",".to_owned()));
+            chunks.insert(0, OutputChunk::Text(",".to_owned()));
             inside.entry(record).or_default().push((end, chunks));
         }
     }
     for (record, changes) in inside {
-        edits.changed.insert(record, nested(session, record, changes));
+        edits.changed.insert(record, patch_nested(session, record, changes));
     }
     emit(session, repair, edits)
 }
 
 /// An answer that is written into the object of its call.
-enum Result {
-    Words(String),
+enum GeminiNewResult {
+    Text(String),
     Moved(Span),
 }
 
-struct Job<'r, 'a> {
-    session: &'r Session<'a>,
+struct GeminiFileRewriter<'r, 'a> {
+    session: &'r ParsedSession<'a>,
     repair: &'r Repair<'a>,
     /// Where entries begin, in the order of the file.
     starts: Vec<(u32, usize)>,
@@ -92,21 +100,21 @@ struct Job<'r, 'a> {
     /// Parts that stay where they are.
     kept: HashSet<Span>,
     /// Parts that are told as text.
-    quoted: HashMap<Span, &'r Piece<'a>>,
+    quoted: HashMap<Span, &'r RepairedPart<'a>>,
     /// Answers for calls, by the object of the call.
-    results: HashMap<Span, Result>,
+    results: HashMap<Span, GeminiNewResult>,
     /// What needs a record of its own, and the entry it stands behind.
-    new: Vec<(Entry<'a>, Vec<&'r Piece<'a>>)>,
+    new: Vec<(GeminiMessageVersion<'a>, Vec<&'r RepairedPart<'a>>)>,
     /// The only message that is left, if it is new.
-    alone: Option<Vec<&'r Piece<'a>>>,
+    only_message: Option<Vec<&'r RepairedPart<'a>>>,
 }
 
-fn is_answer(piece: &Piece<'_>) -> bool {
-    matches!(piece.part.kind, Kind::Answer(_))
+fn is_answer(piece: &RepairedPart<'_>) -> bool {
+    matches!(piece.part.kind, PartKind::Answer(_))
 }
 
-impl<'r, 'a> Job<'r, 'a> {
-    fn new(session: &'r Session<'a>, repair: &'r Repair<'a>) -> Job<'r, 'a> {
+impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
+    fn new(session: &'r ParsedSession<'a>, repair: &'r Repair<'a>) -> GeminiFileRewriter<'r, 'a> {
         let starts = session.entries.iter().enumerate().map(|(at, entry)| (entry.span.start, at));
         let mut starts: Vec<(u32, usize)> = starts.collect();
         starts.sort_unstable();
@@ -114,7 +122,7 @@ impl<'r, 'a> Job<'r, 'a> {
         for message in &session.chain.draft.messages {
             messages.entry(message.span).or_default().push(message);
         }
-        Job {
+        GeminiFileRewriter {
             session,
             repair,
             starts,
@@ -124,7 +132,7 @@ impl<'r, 'a> Job<'r, 'a> {
             quoted: HashMap::new(),
             results: HashMap::new(),
             new: Vec::new(),
-            alone: None,
+            only_message: None,
         }
     }
 
@@ -134,13 +142,13 @@ impl<'r, 'a> Job<'r, 'a> {
     }
 
     /// Decides what becomes of every part.
-    fn sort(&mut self) {
+    fn plan_parts(&mut self) {
         let repair = self.repair;
         let draft = self.session.draft();
         let mut open = OpenCalls::default();
         let mut speaker = Role::User;
         let mut last = None;
-        for slot in repair.slots.iter() {
+        for slot in repair.messages.iter() {
             if slot.role == Role::Assistant && speaker != Role::Assistant {
                 open = OpenCalls::default();
             }
@@ -156,43 +164,44 @@ impl<'r, 'a> Job<'r, 'a> {
                 continue;
             }
             // An answer in the object of its call is that call's, whatever its id.
-            let own = |piece: &Piece<'_>| piece.source == Source::Kept && is_answer(piece);
-            for piece in slot.pieces.iter().filter(|piece| own(piece)) {
+            let own =
+                |piece: &RepairedPart<'_>| piece.source == PartSource::Input && is_answer(piece);
+            for piece in slot.parts.iter().filter(|piece| own(piece)) {
                 let span = piece.part.span;
-                if open.answer_at(span) {
+                if open.mark_answered(span) {
                     self.kept.insert(span);
                 }
             }
             let mut homeless = Vec::new();
-            for piece in &slot.pieces {
+            for piece in &slot.parts {
                 let span = piece.part.span;
-                if own(piece) && open.holds(span) {
+                if own(piece) && open.contains(span) {
                     continue;
                 }
                 let call = open.note(&piece.part.kind, span).filter(|call| self.is_own(*call));
                 let answer = is_answer(piece);
                 let stays = span != Span::NOWHERE && self.entry_of(span) == home;
                 match (&piece.source, call) {
-                    (Source::Quote(_) | Source::Media(_), _) => {
+                    (PartSource::Quote(_) | PartSource::Media(_), _) => {
                         self.quoted.insert(span, piece);
                     }
-                    (Source::Words(words), Some(call)) => {
+                    (PartSource::Text(words), Some(call)) => {
                         self.answered.extend(self.entry_of(call));
-                        self.results.insert(call, Result::Words(words.to_string()));
+                        self.results.insert(call, GeminiNewResult::Text(words.to_string()));
                     }
-                    (Source::Words(_), None) => homeless.push(piece),
-                    (Source::Kept, Some(call)) if !stays => {
+                    (PartSource::Text(_), None) => homeless.push(piece),
+                    (PartSource::Input, Some(call)) if !stays => {
                         self.answered.extend(self.entry_of(call));
-                        self.results.insert(call, Result::Moved(span));
+                        self.results.insert(call, GeminiNewResult::Moved(span));
                     }
-                    (Source::Kept, None) if answer && !stays => homeless.push(piece),
-                    (Source::Kept, _) => {
+                    (PartSource::Input, None) if answer && !stays => homeless.push(piece),
+                    (PartSource::Input, _) => {
                         self.kept.insert(span);
                     }
                 }
             }
-            if last.is_none() && repair.slots.len() == 1 {
-                self.alone = Some(homeless);
+            if last.is_none() && repair.messages.len() == 1 {
+                self.only_message = Some(homeless);
                 break;
             }
             if let Some(&entry) = last.and_then(|last| self.session.entries.get(last))
@@ -205,11 +214,11 @@ impl<'r, 'a> Job<'r, 'a> {
 
     /// Whether a call is an object of the reply's own list, which takes its answer.
     fn is_own(&self, call: Span) -> bool {
-        field(self.session.log.source, call, "functionCall").is_none()
+        field_value(self.session.log.source, call, "functionCall").is_none()
     }
 
     /// A message that changes; `None` if it stays, nothing if it goes.
-    fn entry(&self, entry: &Entry<'a>) -> Option<Vec<Chunk>> {
+    fn changed_entry(&self, entry: &GeminiMessageVersion<'a>) -> Option<Vec<OutputChunk>> {
         let parts = self.parts(entry);
         if parts.is_empty() {
             return None;
@@ -223,27 +232,34 @@ impl<'r, 'a> Job<'r, 'a> {
             return Some(Vec::new());
         }
         let mut out = self.writer();
-        let mut changes: Changes<'_> = Vec::new();
-        changes.extend(self.content(entry, &parts).map(|list| ("content", Change::Chunks(list))));
-        changes.extend(self.calls(entry).map(|list| ("toolCalls", Change::Chunks(list))));
-        patch(&mut out, entry.span, changes);
+        let mut changes: FieldChanges<'_> = Vec::new();
+        changes.extend(
+            self.changed_content(entry, &parts).map(|list| ("content", FieldChange::Chunks(list))),
+        );
+        changes
+            .extend(self.changed_calls(entry).map(|list| ("toolCalls", FieldChange::Chunks(list))));
+        write_patched(&mut out, entry.span, changes);
         Some(out.finish())
     }
 
-    fn parts(&self, entry: &Entry<'_>) -> Vec<&'r Part<'a>> {
+    fn parts(&self, entry: &GeminiMessageVersion<'_>) -> Vec<&'r Part<'a>> {
         let draft = &self.session.chain.draft;
         let messages = self.messages.get(&entry.span).into_iter().flatten();
         messages.flat_map(|message| draft.parts_of(message)).collect()
     }
 
-    fn writer(&self) -> Writer<'r> {
-        Writer::new(self.session.log.source, &self.repair.surrogates)
+    fn writer(&self) -> SpliceWriter<'r> {
+        SpliceWriter::new(self.session.log.source, &self.repair.surrogates)
     }
 
     /// The content of a message, if it is not what it was.
-    fn content(&self, entry: &Entry<'_>, parts: &[&Part<'a>]) -> Option<Vec<Chunk>> {
+    fn changed_content(
+        &self,
+        entry: &GeminiMessageVersion<'_>,
+        parts: &[&Part<'a>],
+    ) -> Option<Vec<OutputChunk>> {
         let source = self.session.log.source;
-        let content = field(source, entry.span, "content")?;
+        let content = field_value(source, entry.span, "content")?;
         let inside = |span: Span| span.start >= content.start && span.end <= content.end;
         let own: Vec<_> = parts.iter().filter(|part| inside(part.span)).collect();
         if own.iter().all(|part| self.kept.contains(&part.span)) {
@@ -262,7 +278,7 @@ impl<'r, 'a> Job<'r, 'a> {
             }
             behind = true;
             match quoted {
-                Some(piece) => out.append(self.list(std::slice::from_ref(*piece))),
+                Some(piece) => out.append(self.write_piece_list(std::slice::from_ref(*piece))),
                 None => out.copy(part.span),
             }
         }
@@ -271,30 +287,35 @@ impl<'r, 'a> Job<'r, 'a> {
     }
 
     /// Pieces as Gemini spells them, without brackets.
-    fn list(&self, pieces: &[Piece<'_>]) -> Vec<Chunk> {
+    fn write_piece_list(&self, pieces: &[RepairedPart<'_>]) -> Vec<OutputChunk> {
         let mut out = self.writer();
-        let spoken = Spoken { role: Role::User, pieces, content: Content::List, recast: false };
-        write_block_list(&mut out, self.session.draft(), None, &spoken, &gemini::SPELLING);
+        let spoken = BlockMessage {
+            role: Role::User,
+            pieces,
+            content: ContentShape::List,
+            role_changed: false,
+        };
+        write_block_list(&mut out, self.session.draft(), None, &spoken, &gemini::SPLICE_FORMAT);
         let mut chunks = out.finish();
-        if let Some(Chunk::Text(first)) = chunks.first_mut() {
+        if let Some(OutputChunk::Text(first)) = chunks.first_mut() {
             *first = first.strip_prefix('[').unwrap_or(first).to_owned();
         }
-        if let Some(Chunk::Text(last)) = chunks.last_mut() {
+        if let Some(OutputChunk::Text(last)) = chunks.last_mut() {
             *last = last.strip_suffix(']').unwrap_or(last).to_owned();
         }
         chunks
     }
 
     /// The calls of a reply, if they or their answers are not what they were.
-    fn calls(&self, entry: &Entry<'_>) -> Option<Vec<Chunk>> {
+    fn changed_calls(&self, entry: &GeminiMessageVersion<'_>) -> Option<Vec<OutputChunk>> {
         let source = self.session.log.source;
-        let list = field(source, entry.span, "toolCalls")?;
+        let list = field_value(source, entry.span, "toolCalls")?;
         let known: HashSet<Span> = self.parts(entry).iter().map(|part| part.span).collect();
         let gone = |span: &Span| known.contains(span) && !self.kept.contains(span);
         let mut out = self.writer();
         let (mut behind, mut changed) = (false, false);
         out.text("[");
-        for call in elements(source, list) {
+        for call in array_elements(source, list) {
             if gone(&call) {
                 changed = true;
                 continue;
@@ -303,15 +324,19 @@ impl<'r, 'a> Job<'r, 'a> {
                 out.text(",");
             }
             behind = true;
-            let result = field(source, call, "result");
+            let result = field_value(source, call, "result");
             match self.results.get(&call) {
                 Some(result) => {
                     changed = true;
-                    patch(&mut out, call, self.result(call, result));
+                    write_patched(&mut out, call, self.result_changes(call, result));
                 }
                 None if result.is_some_and(|result| gone(&result)) => {
                     changed = true;
-                    patch(&mut out, call, vec![("result", Change::Text("null".to_owned()))]);
+                    write_patched(
+                        &mut out,
+                        call,
+                        vec![("result", FieldChange::Text("null".to_owned()))],
+                    );
                 }
                 None => out.copy(call),
             }
@@ -320,37 +345,43 @@ impl<'r, 'a> Job<'r, 'a> {
         changed.then(|| out.finish())
     }
 
-    fn result(&self, call: Span, result: &Result) -> Changes<'static> {
+    fn result_changes(&self, call: Span, result: &GeminiNewResult) -> FieldChanges<'static> {
         let source = self.session.log.source;
-        let text = |key: &str| field(source, call, key).map_or("\"\"", |value| value.of(source));
+        let text =
+            |key: &str| field_value(source, call, key).map_or("\"\"", |value| value.of(source));
         match result {
-            Result::Words(words) => {
+            GeminiNewResult::Text(words) => {
                 let (id, name, words) = (text("id"), text("name"), quote(words));
                 let answer = format!(
                     "[{{\"functionResponse\":{{\"id\":{id},\"name\":{name},\
                      \"response\":{{\"error\":{words}}}}}}}]"
                 );
-                let status = Change::Text("\"error\"".to_owned());
-                vec![("result", Change::Text(answer)), ("status", status)]
+                let status = FieldChange::Text("\"error\"".to_owned());
+                vec![("result", FieldChange::Text(answer)), ("status", status)]
             }
-            Result::Moved(answer) => {
-                let mut out = Writer::new(source, &[]);
+            GeminiNewResult::Moved(answer) => {
+                let mut out = SpliceWriter::new(source, &[]);
                 let is_list = answer.of(source).starts_with('[');
                 out.text(if is_list { "" } else { "[" });
                 out.copy(*answer);
                 out.text(if is_list { "" } else { "]" });
-                let status = Change::Text("\"success\"".to_owned());
-                vec![("result", Change::Chunks(out.finish())), ("status", status)]
+                let status = FieldChange::Text("\"success\"".to_owned());
+                vec![("result", FieldChange::Chunks(out.finish())), ("status", status)]
             }
         }
     }
 
     /// A record for what no other record can hold.
-    fn new_record(&self, entry: &Entry<'_>, pieces: &[&Piece<'_>], place: usize) -> Vec<Chunk> {
+    fn new_record(
+        &self,
+        entry: &GeminiMessageVersion<'_>,
+        pieces: &[&RepairedPart<'_>],
+        place: usize,
+    ) -> Vec<OutputChunk> {
         let mut out = self.writer();
         let round = u32::try_from(place).unwrap_or(u32::MAX);
-        out.text(&format!("{{\"id\":{}", quote(&uuid(&["record", entry.id], round))));
-        if let Some(time) = field(out.source, entry.span, "timestamp") {
+        out.text(&format!("{{\"id\":{}", quote(&derive_uuid(&["record", entry.id], round))));
+        if let Some(time) = field_value(out.source, entry.span, "timestamp") {
             out.text(",\"timestamp\":");
             out.copy(time);
         }
@@ -360,14 +391,14 @@ impl<'r, 'a> Job<'r, 'a> {
                 out.text(",");
             }
             let span = piece.part.span;
-            if piece.source == Source::Kept && span.of(out.source).starts_with('[') {
+            if piece.source == PartSource::Input && span.of(out.source).starts_with('[') {
                 // The result of a call is a list of its own.
-                for (at, part) in elements(out.source, span).into_iter().enumerate() {
+                for (at, part) in array_elements(out.source, span).into_iter().enumerate() {
                     out.text(if at > 0 { "," } else { "" });
                     out.copy(part);
                 }
             } else {
-                out.append(self.list(std::slice::from_ref(*piece)));
+                out.append(self.write_piece_list(std::slice::from_ref(*piece)));
             }
         }
         out.text("]}");
@@ -376,11 +407,15 @@ impl<'r, 'a> Job<'r, 'a> {
 }
 
 /// A record with changed messages inside.
-fn nested(session: &Session<'_>, record: u32, mut changes: Vec<(Span, Vec<Chunk>)>) -> Vec<Chunk> {
+fn patch_nested(
+    session: &ParsedSession<'_>,
+    record: u32,
+    mut changes: Vec<(Span, Vec<OutputChunk>)>,
+) -> Vec<OutputChunk> {
     let source = session.log.source;
     let whole = session.span(record);
     changes.sort_by_key(|(span, _)| span.start);
-    let mut out = Writer::new(source, &[]);
+    let mut out = SpliceWriter::new(source, &[]);
     let mut done = whole.start;
     for (span, chunks) in changes {
         let (mut start, mut end) = (span.start, span.end);

@@ -1,49 +1,50 @@
 use std::borrow::Cow;
 
-use foxwedge_core::Family;
+use foxwedge_core::CallFamily;
 use serde_json::Value as Json;
 
 use super::*;
 use crate::{
-    canon::{
-        Bit, Call, Citation, Notes as Beside, Part, Reasoning, Reply, Seal, Stop, Usage, Words,
+    model::{
+        ContentPart, JsonText, ModelPart, ModelReply, PartNotes as Beside, ReasoningPart,
+        ReasoningSignature, StopReason, TextCitation, TokenUsage, ToolCallPart,
         replies::encode_reply,
     },
     stream::{
-        collect::Ending,
-        event::{Opened, Piece},
-        order::lent,
+        collect::CollectedEnding,
+        event::{BlockDelta, BlockStart},
+        sequencer::borrowed_text,
     },
 };
 
-fn text(words: &'static str) -> Part<'static> {
-    Part::new(Bit::Text(words.into()))
+fn text(words: &'static str) -> ModelPart<'static> {
+    ModelPart::new(ContentPart::Text(words.into()))
 }
 
-fn refusal(words: &'static str) -> Part<'static> {
-    text(words).with(Beside { refusal: true, ..Beside::default() })
+fn refusal(words: &'static str) -> ModelPart<'static> {
+    text(words).with_notes(Beside { refusal: true, ..Beside::default() })
 }
 
 fn cited(
     words: &'static str,
     quote: Option<&'static str>,
     span: Option<(u64, u64)>,
-) -> Part<'static> {
-    let citation = Citation {
+) -> ModelPart<'static> {
+    let citation = TextCitation {
         url: Some("https://a.b/".into()),
         title: Some("A \"title\"".into()),
-        quote: quote.map(Words::from),
+        quote: quote.map(JsonText::from),
         span,
     };
-    text(words).with(Beside { citations: vec![citation], ..Beside::default() })
+    text(words).with_notes(Beside { citations: vec![citation], ..Beside::default() })
 }
 
-fn thought(words: &'static str, seal: Seal<'static>) -> Part<'static> {
-    Part::new(Bit::Reasoning(Reasoning { text: words.into(), seal }))
+fn thought(words: &'static str, seal: ReasoningSignature<'static>) -> ModelPart<'static> {
+    ModelPart::new(ContentPart::Reasoning(ReasoningPart { text: words.into(), signature: seal }))
 }
 
-fn call(id: &'static str, family: Family, arguments: &'static str) -> Part<'static> {
-    Part::new(Bit::Call(Call {
+fn call(id: &'static str, family: CallFamily, arguments: &'static str) -> ModelPart<'static> {
+    ModelPart::new(ContentPart::ToolCall(ToolCallPart {
         id: Some(Cow::Borrowed(id)),
         name: Cow::Borrowed("lookup"),
         family,
@@ -52,50 +53,54 @@ fn call(id: &'static str, family: Family, arguments: &'static str) -> Part<'stat
     }))
 }
 
-fn signed_call(id: &'static str, arguments: &'static str) -> Part<'static> {
-    let Bit::Call(call) = call(id, Family::Function, arguments).into_bit() else {
+fn signed_call(id: &'static str, arguments: &'static str) -> ModelPart<'static> {
+    let ContentPart::ToolCall(call) = call(id, CallFamily::Function, arguments).into_content()
+    else {
         panic!("a call");
     };
-    Part::new(Bit::Call(Call { signature: Some("c2lnbg==".into()), ..call }))
+    ModelPart::new(ContentPart::ToolCall(ToolCallPart {
+        signature: Some("c2lnbg==".into()),
+        ..call
+    }))
 }
 
 /// An answer with everything that a format can hold.
-fn rich(wire: Wire) -> Reply<'static> {
-    let function = Family::Function;
-    let signed = || Seal::Signed("c2ln".into());
-    let redacted = || Seal::Redacted("cmVk".into());
+fn rich(wire: Format) -> ModelReply<'static> {
+    let function = CallFamily::Function;
+    let signed = || ReasoningSignature::Signed("c2ln".into());
+    let redacted = || ReasoningSignature::Redacted("cmVk".into());
     let quote = Some("he said \"so\"");
     let parts = match wire {
-        Wire::OpenaiChat => vec![
-            thought("Hm.\n", Seal::Open),
+        Format::OpenaiChat => vec![
+            thought("Hm.\n", ReasoningSignature::Unsigned),
             cited("It is \"20°\" 𝄞.", None, Some((3, 8))),
             refusal("No."),
             signed_call("call_1", r#"{"city": "Köln"}"#),
             call("call_2", function, "{}"),
-            call("call_3", Family::Custom, "*** \"a\"\n\\"),
+            call("call_3", CallFamily::Custom, "*** \"a\"\n\\"),
         ],
-        Wire::OpenaiResponses => vec![
-            thought("Hm.\n", Seal::Encrypted("ZW5j".into())),
-            thought("", Seal::Encrypted("ZW5j".into())),
+        Format::OpenaiResponses => vec![
+            thought("Hm.\n", ReasoningSignature::Encrypted("ZW5j".into())),
+            thought("", ReasoningSignature::Encrypted("ZW5j".into())),
             cited("It is \"20°\" 𝄞.", None, Some((3, 8))),
             text("So:"),
             refusal("No."),
             call("call_1", function, r#"{"city": "Köln"}"#),
             call("call_2", function, "{}"),
-            call("call_3", Family::Custom, "*** \"a\"\n\\"),
+            call("call_3", CallFamily::Custom, "*** \"a\"\n\\"),
             text("Done."),
         ],
-        Wire::Anthropic | Wire::Bedrock => vec![
+        Format::Anthropic | Format::Bedrock => vec![
             thought("Hm.\n", signed()),
             thought("", redacted()),
-            thought("Open.", Seal::Open),
+            thought("Open.", ReasoningSignature::Unsigned),
             cited("It is \"20°\" 𝄞.", quote, None),
             text("So:"),
             call("tooluse_1", function, r#"{"city": "Köln"}"#),
             call("tooluse_2", function, "{}"),
             text("Done."),
         ],
-        Wire::Gemini => vec![
+        Format::Gemini => vec![
             thought("Hm.\n", signed()),
             text("It is \"20°\" 𝄞."),
             signed_call("call_1", r#"{"city": "Köln"}"#),
@@ -103,64 +108,67 @@ fn rich(wire: Wire) -> Reply<'static> {
             text("Done."),
         ],
     };
-    let named = wire != Wire::Bedrock;
-    Reply {
+    let named = wire != Format::Bedrock;
+    ModelReply {
         wire: Some(wire),
-        id: Some(Words::from("the \"id\"")).filter(|_| named),
-        model: Some(Words::from("model-1")).filter(|_| named),
+        id: Some(JsonText::from("the \"id\"")).filter(|_| named),
+        model: Some(JsonText::from("model-1")).filter(|_| named),
         created: Some(1_700_000_000)
-            .filter(|_| matches!(wire, Wire::OpenaiChat | Wire::OpenaiResponses)),
+            .filter(|_| matches!(wire, Format::OpenaiChat | Format::OpenaiResponses)),
         parts,
-        stop: Some(Stop::Calls),
-        usage: Usage {
+        stop: Some(StopReason::ToolCalls),
+        usage: TokenUsage {
             input: Some(100),
             output: Some(50),
-            cached: Some(40),
-            stored: Some(0).filter(|_| wire == Wire::OpenaiResponses),
-            reasoning: Some(20).filter(|_| wire != Wire::Bedrock),
+            cache_read: Some(40),
+            cache_written: Some(0).filter(|_| wire == Format::OpenaiResponses),
+            reasoning: Some(20).filter(|_| wire != Format::Bedrock),
         },
     }
 }
 
-fn stream(reply: &Reply<'_>, to: Wire) -> (Vec<u8>, Finished) {
-    write_stream(&Outcome::Reply(reply.clone()), to, Options::default())
+fn stream(reply: &ModelReply<'_>, to: Format) -> (Vec<u8>, StreamEnding) {
+    write_stream(&ModelResponse::Reply(reply.clone()), to, StreamOptions::default())
 }
 
 /// A plain answer that every format can hold but for what stands beside it.
-fn plain() -> Reply<'static> {
-    Reply {
+fn plain() -> ModelReply<'static> {
+    ModelReply {
         id: Some("r".into()),
         model: Some("m".into()),
         parts: vec![
             text("A\nb"),
-            call("call_1", Family::Function, r#"{"a":[1,"}"]}"#),
-            call("call_2", Family::Function, "{}"),
+            call("call_1", CallFamily::Function, r#"{"a":[1,"}"]}"#),
+            call("call_2", CallFamily::Function, "{}"),
         ],
-        stop: Some(Stop::Calls),
-        usage: Usage { input: Some(3), output: Some(4), ..Usage::default() },
-        ..Reply::default()
+        stop: Some(StopReason::ToolCalls),
+        usage: TokenUsage { input: Some(3), output: Some(4), ..TokenUsage::default() },
+        ..ModelReply::default()
     }
 }
 
 #[test]
 fn a_whole_answer_that_is_told_in_pieces_is_the_same_put_together() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let reply = rich(wire);
-        let mut collected = Collected::new(Some(wire));
-        tell(&Outcome::Reply(reply.clone()), &mut collected);
-        let collection = collected.done();
+        let mut collected = StreamCollector::new(Some(wire));
+        emit_outcome(&ModelResponse::Reply(reply.clone()), &mut collected);
+        let collection = collected.finish();
         assert_eq!(collection.reply, reply, "{wire:?}");
-        assert_eq!((collection.ending, collection.skipped), (Ending::Whole, Vec::new()));
+        assert_eq!(
+            (collection.ending, collection.skipped),
+            (CollectedEnding::Complete, Vec::new())
+        );
     }
 }
 
 #[test]
 fn what_is_written_is_read_as_it_was() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let reply = rich(wire);
         let (bytes, finished) = stream(&reply, wire);
         let collection = collect(wire, &bytes).expect("a stream");
-        assert_eq!(collection.ending, Ending::Whole, "{wire:?}");
+        assert_eq!(collection.ending, CollectedEnding::Complete, "{wire:?}");
         assert_eq!(collection.reply, reply, "{wire:?}");
         assert_eq!(collection.skipped, Vec::new(), "{wire:?}");
         assert_eq!((finished.skipped, finished.renamed), (Vec::new(), Vec::new()), "{wire:?}");
@@ -170,30 +178,30 @@ fn what_is_written_is_read_as_it_was() {
 
 #[test]
 fn a_plain_answer_survives_every_pair_of_formats() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let (source, _) = stream(&plain(), from);
-        for to in Wire::ALL {
+        for to in Format::ALL {
             let (bytes, finished) = convert(from, to, &source, source.len());
             assert!(finished.complete && !finished.failed, "{from:?} {to:?}");
             let found = collect(to, &bytes).expect("a stream").reply;
             let expected = plain();
-            let without = |part: &Part<'_>| match part.bit() {
-                Bit::Call(call) => format!("{} {}", call.name, call.arguments),
+            let without = |part: &ModelPart<'_>| match part.content() {
+                ContentPart::ToolCall(call) => format!("{} {}", call.name, call.arguments),
                 other => format!("{other:?}"),
             };
-            let told = |reply: &Reply<'_>| reply.parts.iter().map(without).collect::<Vec<_>>();
+            let told = |reply: &ModelReply<'_>| reply.parts.iter().map(without).collect::<Vec<_>>();
             assert_eq!(told(&found), told(&expected), "{from:?} {to:?}");
-            let cost = |usage: Usage| (usage.input, usage.output);
+            let cost = |usage: TokenUsage| (usage.input, usage.output);
             assert_eq!((found.stop, cost(found.usage)), (expected.stop, cost(expected.usage)));
-            if ![from, to].contains(&Wire::Bedrock) {
+            if ![from, to].contains(&Format::Bedrock) {
                 assert_eq!((found.id, found.model), (expected.id, expected.model));
             }
         }
     }
 }
 
-fn convert(from: Wire, to: Wire, source: &[u8], chunk: usize) -> (Vec<u8>, Finished) {
-    let mut converter = Converter::new(from, to, Options::default());
+fn convert(from: Format, to: Format, source: &[u8], chunk: usize) -> (Vec<u8>, StreamEnding) {
+    let mut converter = StreamConverter::new(from, to, StreamOptions::default());
     let mut out = Vec::new();
     for chunk in source.chunks(chunk) {
         converter.push(chunk, &mut out).expect("a stream");
@@ -205,16 +213,21 @@ fn convert(from: Wire, to: Wire, source: &[u8], chunk: usize) -> (Vec<u8>, Finis
 /// The last event of a stream in Responses' format repeats the answer as a body would have it.
 #[test]
 fn the_last_event_holds_the_same_response_as_a_body() {
-    let mut answers: Vec<Reply<'_>> = Wire::ALL.into_iter().map(rich).collect();
-    let parts = vec![text(""), thought("", Seal::Open), text("A"), thought("", Seal::Open)];
-    answers.push(Reply { parts, stop: Some(Stop::Length), ..Reply::default() });
+    let mut answers: Vec<ModelReply<'_>> = Format::ALL.into_iter().map(rich).collect();
+    let parts = vec![
+        text(""),
+        thought("", ReasoningSignature::Unsigned),
+        text("A"),
+        thought("", ReasoningSignature::Unsigned),
+    ];
+    answers.push(ModelReply { parts, stop: Some(StopReason::Length), ..ModelReply::default() });
     for reply in answers {
-        let (bytes, _) = stream(&reply, Wire::OpenaiResponses);
+        let (bytes, _) = stream(&reply, Format::OpenaiResponses);
         let written = String::from_utf8(bytes).expect("text");
         let last = written.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
         let last: Json = serde_json::from_str(last.expect("an event")).expect("JSON");
-        let outcome = Outcome::Reply(reply);
-        let body = encode_reply(&outcome, Wire::OpenaiResponses, "").body;
+        let outcome = ModelResponse::Reply(reply);
+        let body = encode_reply(&outcome, Format::OpenaiResponses, "").body;
         let body: Json = serde_json::from_str(&body).expect("JSON");
         assert_eq!(last["response"], body);
     }
@@ -222,9 +235,14 @@ fn the_last_event_holds_the_same_response_as_a_body() {
 
 #[test]
 fn blocks_in_which_nothing_is_said_are_not_written() {
-    let parts = vec![text(""), thought("", Seal::Open), text("A"), thought("", Seal::Open)];
-    let reply = Reply { parts, stop: Some(Stop::End), ..Reply::default() };
-    for wire in Wire::ALL {
+    let parts = vec![
+        text(""),
+        thought("", ReasoningSignature::Unsigned),
+        text("A"),
+        thought("", ReasoningSignature::Unsigned),
+    ];
+    let reply = ModelReply { parts, stop: Some(StopReason::End), ..ModelReply::default() };
+    for wire in Format::ALL {
         let found = collect(wire, &stream(&reply, wire).0).expect("a stream");
         assert_eq!(found.reply.parts, [text("A")], "{wire:?}");
     }
@@ -232,9 +250,9 @@ fn blocks_in_which_nothing_is_said_are_not_written() {
 
 #[test]
 fn how_the_bytes_are_cut_does_not_matter() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let (source, _) = stream(&rich(from), from);
-        for to in Wire::ALL {
+        for to in Format::ALL {
             let whole = convert(from, to, &source, source.len());
             for chunk in [1, 2, 3, 7, 100] {
                 assert_eq!(convert(from, to, &source, chunk), whole, "{from:?} {to:?} {chunk}");
@@ -245,23 +263,30 @@ fn how_the_bytes_are_cut_does_not_matter() {
 
 #[test]
 fn a_stream_that_breaks_off_never_ends_well() {
-    for from in Wire::ALL {
+    for from in Format::ALL {
         let (source, _) = stream(&rich(from), from);
-        for to in Wire::ALL {
+        for to in Format::ALL {
             for cut in (0..source.len()).step_by(211) {
                 let (bytes, finished) = convert(from, to, &source[..cut], 64);
                 let collection = collect(to, &bytes).expect("a stream");
-                assert_eq!(finished.complete, collection.ending == Ending::Whole, "{cut}");
+                assert_eq!(
+                    finished.complete,
+                    collection.ending == CollectedEnding::Complete,
+                    "{cut}"
+                );
                 // Only the end of the answer itself may be missing.
                 let whole = &rich(from).parts;
-                let calls = |parts: &[Part<'_>]| {
-                    parts.iter().filter(|part| matches!(part.bit(), Bit::Call(_))).count()
+                let calls = |parts: &[ModelPart<'_>]| {
+                    parts
+                        .iter()
+                        .filter(|part| matches!(part.content(), ContentPart::ToolCall(_)))
+                        .count()
                 };
                 assert!(calls(&collection.reply.parts) <= calls(whole));
                 for part in &collection.reply.parts {
-                    let Bit::Call(call) = part.bit() else { continue };
-                    let known = |part: &Part<'_>| match part.bit() {
-                        Bit::Call(known) => {
+                    let ContentPart::ToolCall(call) = part.content() else { continue };
+                    let known = |part: &ModelPart<'_>| match part.content() {
+                        ContentPart::ToolCall(known) => {
                             known.arguments == call.arguments || known.is_free_text()
                         }
                         _ => false,
@@ -275,8 +300,8 @@ fn a_stream_that_breaks_off_never_ends_well() {
 
 #[test]
 fn bytes_that_are_no_stream_are_refused_and_the_client_is_told() {
-    for to in Wire::ALL {
-        let mut converter = Converter::new(Wire::OpenaiChat, to, Options::default());
+    for to in Format::ALL {
+        let mut converter = StreamConverter::new(Format::OpenaiChat, to, StreamOptions::default());
         let mut out = Vec::new();
         let good =
             b"data: {\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
@@ -289,8 +314,8 @@ fn bytes_that_are_no_stream_are_refused_and_the_client_is_told() {
         assert_eq!(converter.finish(&mut out), Err(error.clone()));
         assert_eq!(out.len(), told);
         let collection = collect(to, &out).expect("a stream");
-        let Ending::Failed(failure) = collection.ending else { panic!("{collection:?}") };
-        assert_eq!(failure.kind, Trouble::Server);
+        let CollectedEnding::Failed(failure) = collection.ending else { panic!("{collection:?}") };
+        assert_eq!(failure.kind, ProviderErrorKind::Server);
         assert_eq!(failure.message, *error.to_string());
         assert_eq!(collection.reply.stop, None);
     }
@@ -298,16 +323,22 @@ fn bytes_that_are_no_stream_are_refused_and_the_client_is_told() {
 
 #[test]
 fn failures_are_told_in_every_format() {
-    for from in Wire::ALL {
-        for to in Wire::ALL {
-            let failure = Failure { kind: Trouble::RateLimit, message: "Wait".into(), code: None };
-            let (bytes, _) = write_stream(&Outcome::Failure(failure), from, Options::default());
+    for from in Format::ALL {
+        for to in Format::ALL {
+            let failure = ProviderError {
+                kind: ProviderErrorKind::RateLimit,
+                message: "Wait".into(),
+                code: None,
+            };
+            let (bytes, _) =
+                write_stream(&ModelResponse::Error(failure), from, StreamOptions::default());
             let (bytes, finished) = convert(from, to, &bytes, 11);
             assert!(finished.failed && !finished.complete, "{from:?} {to:?}");
-            let Ending::Failed(failure) = collect(to, &bytes).expect("a stream").ending else {
+            let CollectedEnding::Failed(failure) = collect(to, &bytes).expect("a stream").ending
+            else {
                 panic!("{from:?} {to:?}");
             };
-            assert_eq!((failure.kind, &*failure.message), (Trouble::RateLimit, "Wait"));
+            assert_eq!((failure.kind, &*failure.message), (ProviderErrorKind::RateLimit, "Wait"));
         }
     }
 }
@@ -325,10 +356,10 @@ fn what_has_to_wait_is_bounded() {
         r#"{"index":1,"function":{"arguments":"0123456789"}}]}}]}"#,
         "\n\n",
     );
-    for to in Wire::ALL {
-        let limits = Limits { held: 2000, ..Limits::default() };
-        let options = Options { limits, ..Options::default() };
-        let mut converter = Converter::new(Wire::OpenaiChat, to, options);
+    for to in Format::ALL {
+        let limits = StreamLimits { held: 2000, ..StreamLimits::default() };
+        let options = StreamOptions { limits, ..StreamOptions::default() };
+        let mut converter = StreamConverter::new(Format::OpenaiChat, to, options);
         let mut out = Vec::new();
         converter.push(begin.as_bytes(), &mut out).expect("a chunk");
         let mut pushed = 0;
@@ -341,24 +372,28 @@ fn what_has_to_wait_is_bounded() {
         };
         assert!(matches!(error, StreamError::TooLarge { most: 2000, .. }), "{error}");
         let collection = collect(to, &out).expect("a stream");
-        assert!(matches!(collection.ending, Ending::Failed(_)), "{to:?}");
+        assert!(matches!(collection.ending, CollectedEnding::Failed(_)), "{to:?}");
     }
 }
 
 #[test]
 fn long_answers_take_no_memory() {
-    let call =
-        Opened::Call { id: None, name: "f".into(), family: Family::Function, signature: None };
-    for to in [Wire::OpenaiChat, Wire::Anthropic, Wire::Bedrock] {
-        for kind in [Opened::Text, Opened::Reasoning, call.clone()] {
-            let mut desk = Desk::new(None, to, Options::default());
+    let call = BlockStart::Call {
+        id: None,
+        name: "f".into(),
+        family: CallFamily::Function,
+        signature: None,
+    };
+    for to in [Format::OpenaiChat, Format::Anthropic, Format::Bedrock] {
+        for kind in [BlockStart::Text, BlockStart::Reasoning, call.clone()] {
+            let mut desk = ConverterOutput::new(None, to, StreamOptions::default());
             let mut out = Vec::new();
-            let way = &mut Way { out: &mut out, each: &mut |_| {} };
-            desk.take(Event::Open { block: 0, kind }, way);
+            let way = &mut OutputTargets { out: &mut out, observer: &mut |_| {} };
+            desk.accept_event(StreamEvent::Open { block: 0, kind }, way);
             for _ in 0..200_000 {
-                let piece = Piece::Text(Words::inside((r#"some \"text\" "#, true)));
-                desk.take(Event::More { block: 0, piece }, way);
-                desk.settle(0, way.out).expect("room");
+                let piece = BlockDelta::Text(JsonText::from_json((r#"some \"text\" "#, true)));
+                desk.accept_event(StreamEvent::Delta { block: 0, delta: piece }, way);
+                desk.end_frame(0, way.out).expect("room");
                 way.out.clear();
             }
             let kept = desk.order.kept() + desk.writer.kept();
@@ -369,24 +404,24 @@ fn long_answers_take_no_memory() {
 
 #[test]
 fn what_the_provider_does_not_say_is_taken_from_the_options() {
-    let (source, _) = stream(&plain(), Wire::Bedrock);
-    let head = Head { id: None, model: Some("asked".into()), created: Some(7) };
-    let options = Options { seed: "s".to_owned(), head, ..Options::default() };
-    let mut converter = Converter::new(Wire::Bedrock, Wire::OpenaiChat, options.clone());
+    let (source, _) = stream(&plain(), Format::Bedrock);
+    let head = ReplyHead { id: None, model: Some("asked".into()), created: Some(7) };
+    let options = StreamOptions { seed: "s".to_owned(), head, ..StreamOptions::default() };
+    let mut converter = StreamConverter::new(Format::Bedrock, Format::OpenaiChat, options.clone());
     let mut out = Vec::new();
     converter.push(&source, &mut out).expect("a stream");
     converter.finish(&mut out).expect("a stream");
-    let reply = collect(Wire::OpenaiChat, &out).expect("a stream").reply;
-    assert_eq!(reply.model.as_ref().map(lent), Some("asked".into()));
+    let reply = collect(Format::OpenaiChat, &out).expect("a stream").reply;
+    assert_eq!(reply.model.as_ref().map(borrowed_text), Some("asked".into()));
     assert_eq!(reply.created, Some(7));
     assert!(reply.id.is_some_and(|id| id.starts_with("chatcmpl-")));
 }
 
 #[test]
 fn a_model_that_is_asked_for_is_named() {
-    let options = Options { model: Some("mine".to_owned()), ..Options::default() };
-    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini] {
-        let outcome = Outcome::Reply(plain());
+    let options = StreamOptions { model: Some("mine".to_owned()), ..StreamOptions::default() };
+    for wire in [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini] {
+        let outcome = ModelResponse::Reply(plain());
         let (bytes, _) = write_stream(&outcome, wire, options.clone());
         let reply = collect(wire, &bytes).expect("a stream").reply;
         assert_eq!(reply.model, Some("mine".into()), "{wire:?}");
@@ -394,8 +429,9 @@ fn a_model_that_is_asked_for_is_named() {
 }
 
 /// What a chat stream of these frames becomes for Anthropic, and how it ended.
-fn told(frames: &[&str]) -> (String, Finished) {
-    let mut converter = Converter::new(Wire::OpenaiChat, Wire::Anthropic, Options::default());
+fn told(frames: &[&str]) -> (String, StreamEnding) {
+    let mut converter =
+        StreamConverter::new(Format::OpenaiChat, Format::Anthropic, StreamOptions::default());
     let mut out = Vec::new();
     for frame in frames {
         converter.push(format!("data: {frame}\n\n").as_bytes(), &mut out).expect("well-formed");
@@ -432,9 +468,10 @@ fn failures_of_other_servers_are_failures() {
 
 #[test]
 fn tools_get_their_names_back() {
-    let names = vec![Renamed { old: "files.read".into(), new: "files_read_1".into() }];
-    let options = Options { names, ..Options::default() };
-    let mut converter = Converter::new(Wire::OpenaiChat, Wire::Gemini, options);
+    let names =
+        vec![IdentifierReplacement { old: "files.read".into(), new: "files_read_1".into() }];
+    let options = StreamOptions { renamed_tools: names, ..StreamOptions::default() };
+    let mut converter = StreamConverter::new(Format::OpenaiChat, Format::Gemini, options);
     let mut out = Vec::new();
     let call = r#"data: {"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"files_read_1","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     converter

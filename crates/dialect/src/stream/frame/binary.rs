@@ -9,19 +9,19 @@
 //! checksum        4 of everything before
 //! ```
 
-use super::{Each, malformed, text};
+use super::{FrameHandler, frame_text, malformed};
 use crate::{
     json::quote,
-    stream::{Frame, StreamError},
+    stream::{StreamError, StreamFrame},
 };
 
 /// The framing has no state of its own: a message says how long it is.
 #[derive(Debug)]
-pub(super) struct Binary;
+pub(super) struct BinaryFraming;
 
 /// What a message tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind<'k> {
+pub(crate) enum BinaryMessageKind<'k> {
     /// An event of this type.
     Event(&'k str),
     /// An exception of this type.
@@ -29,10 +29,10 @@ pub(crate) enum Kind<'k> {
 }
 
 /// Adds a message.
-pub(crate) fn write(out: &mut Vec<u8>, kind: Kind<'_>, payload: &[u8]) {
+pub(crate) fn write(out: &mut Vec<u8>, kind: BinaryMessageKind<'_>, payload: &[u8]) {
     let (key, name, message) = match kind {
-        Kind::Event(name) => (":event-type", name, "event"),
-        Kind::Exception(name) => (":exception-type", name, "exception"),
+        BinaryMessageKind::Event(name) => (":event-type", name, "event"),
+        BinaryMessageKind::Exception(name) => (":exception-type", name, "exception"),
     };
     let start = out.len();
     out.extend_from_slice(&[0; PRELUDE]);
@@ -49,10 +49,10 @@ pub(crate) fn write(out: &mut Vec<u8>, kind: Kind<'_>, payload: &[u8]) {
     let headers = out.len() - start - PRELUDE;
     out.extend_from_slice(payload);
     let total = out.len() - start + CHECKSUM;
-    put(out, start, total);
-    put(out, start + 4, headers);
+    put_number(out, start, total);
+    put_number(out, start + 4, headers);
     let sum = checksum(&out[start..start + 8]);
-    put(out, start + 8, sum as usize);
+    put_number(out, start + 8, sum as usize);
     let sum = checksum(&out[start..]);
     out.extend_from_slice(&sum.to_be_bytes());
 }
@@ -62,13 +62,17 @@ const CHECKSUM: usize = 4;
 /// The type of a header whose value is text.
 const STRING: u8 = 7;
 
-fn put(out: &mut [u8], at: usize, number: usize) {
+fn put_number(out: &mut [u8], at: usize, number: usize) {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     out[at..at + 4].copy_from_slice(&number.to_be_bytes());
 }
 
 /// How many bytes there are up to the end of the message that begins at `at` in the stream.
-pub(super) fn end(kept: &[u8], bytes: &[u8], at: u64) -> Result<Option<usize>, StreamError> {
+pub(super) fn message_end(
+    kept: &[u8],
+    bytes: &[u8],
+    at: u64,
+) -> Result<Option<usize>, StreamError> {
     let mut prelude = [0; PRELUDE];
     let known = kept.len().min(PRELUDE);
     let more = bytes.len().min(PRELUDE - known);
@@ -77,10 +81,10 @@ pub(super) fn end(kept: &[u8], bytes: &[u8], at: u64) -> Result<Option<usize>, S
     if known + more < PRELUDE {
         return Ok(None);
     }
-    if number(&prelude, 8) != checksum(&prelude[..8]) {
+    if read_number(&prelude, 8) != checksum(&prelude[..8]) {
         return Err(malformed(at + 8, "the checksum of a message's lengths is wrong"));
     }
-    let (total, headers) = (number(&prelude, 0) as usize, number(&prelude, 4) as usize);
+    let (total, headers) = (read_number(&prelude, 0) as usize, read_number(&prelude, 4) as usize);
     if total < PRELUDE + CHECKSUM || headers > total - PRELUDE - CHECKSUM {
         return Err(malformed(at, "the lengths of a message do not fit together"));
     }
@@ -89,31 +93,35 @@ pub(super) fn end(kept: &[u8], bytes: &[u8], at: u64) -> Result<Option<usize>, S
 }
 
 /// Hands out the message: its type as the name, its payload as the data.
-pub(super) fn hand_out(bytes: &[u8], at: u64, each: &mut Each<'_>) -> Result<(), StreamError> {
+pub(super) fn emit_frame(
+    bytes: &[u8],
+    at: u64,
+    each: &mut FrameHandler<'_>,
+) -> Result<(), StreamError> {
     let end = bytes.len().saturating_sub(CHECKSUM);
-    if number(bytes, end) != checksum(&bytes[..end]) {
+    if read_number(bytes, end) != checksum(&bytes[..end]) {
         return Err(malformed(at + end as u64, "the checksum of a message is wrong"));
     }
-    let start = PRELUDE + number(bytes, 4) as usize;
-    let headers = Headers::read(&bytes[PRELUDE..start], at + PRELUDE as u64)?;
+    let start = PRELUDE + read_number(bytes, 4) as usize;
+    let headers = BinaryHeaders::read(&bytes[PRELUDE..start], at + PRELUDE as u64)?;
     let data_at = at + start as u64;
     // What has nothing to say beyond its type may say it with nothing.
-    let data = Some(text(&bytes[start..end], data_at)?).filter(|data| !data.is_empty());
+    let data = Some(frame_text(&bytes[start..end], data_at)?).filter(|data| !data.is_empty());
     let data = data.unwrap_or("{}");
     match headers.kind {
-        Some("exception") => each(Frame { name: headers.exception, data, at: data_at }),
+        Some("exception") => each(StreamFrame { name: headers.exception, data, at: data_at }),
         // A failure of the connection says in its headers what others say in their payload.
         Some("error") => {
             let data = format!("{{\"message\":{}}}", quote(headers.message.unwrap_or_default()));
-            each(Frame { name: headers.error.or(Some("Error")), data: &data, at: data_at })
+            each(StreamFrame { name: headers.error.or(Some("Error")), data: &data, at: data_at })
         }
-        _ => each(Frame { name: headers.event, data, at: data_at }),
+        _ => each(StreamFrame { name: headers.event, data, at: data_at }),
     }
 }
 
 /// The headers that matter.
 #[derive(Default)]
-struct Headers<'h> {
+struct BinaryHeaders<'h> {
     kind: Option<&'h str>,
     event: Option<&'h str>,
     exception: Option<&'h str>,
@@ -121,14 +129,14 @@ struct Headers<'h> {
     message: Option<&'h str>,
 }
 
-impl<'h> Headers<'h> {
+impl<'h> BinaryHeaders<'h> {
     /// Reads headers that begin at `at` in the stream.
-    fn read(bytes: &'h [u8], at: u64) -> Result<Headers<'h>, StreamError> {
-        let mut headers = Headers::default();
+    fn read(bytes: &'h [u8], at: u64) -> Result<BinaryHeaders<'h>, StreamError> {
+        let mut headers = BinaryHeaders::default();
         let mut rest = bytes;
         while !rest.is_empty() {
             let at = at + (bytes.len() - rest.len()) as u64;
-            let Some(header) = Header::first(&mut rest) else {
+            let Some(header) = BinaryHeader::first(&mut rest) else {
                 return Err(malformed(at, "a header of a message goes on behind its end"));
             };
             let Some(value) = header.text else { continue };
@@ -140,22 +148,22 @@ impl<'h> Headers<'h> {
                 b":error-message" => &mut headers.message,
                 _ => continue,
             };
-            *slot = Some(text(value, at)?);
+            *slot = Some(frame_text(value, at)?);
         }
         Ok(headers)
     }
 }
 
 /// A header.
-struct Header<'h> {
+struct BinaryHeader<'h> {
     name: &'h [u8],
     /// Its value, if that is text.
     text: Option<&'h [u8]>,
 }
 
-impl<'h> Header<'h> {
+impl<'h> BinaryHeader<'h> {
     /// Takes the first header off.
-    fn first(bytes: &mut &'h [u8]) -> Option<Header<'h>> {
+    fn first(bytes: &mut &'h [u8]) -> Option<BinaryHeader<'h>> {
         let (length, rest) = bytes.split_first()?;
         let (name, rest) = rest.split_at_checked(*length as usize)?;
         let (kind, rest) = rest.split_first()?;
@@ -179,12 +187,12 @@ impl<'h> Header<'h> {
         };
         let (value, rest) = rest.split_at_checked(length)?;
         *bytes = rest;
-        Some(Header { name, text: (*kind == STRING).then_some(value) })
+        Some(BinaryHeader { name, text: (*kind == STRING).then_some(value) })
     }
 }
 
 /// The number at a place; zero where there is none.
-fn number(bytes: &[u8], at: usize) -> u32 {
+fn read_number(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |four| u32::from_be_bytes(*four))
 }
 

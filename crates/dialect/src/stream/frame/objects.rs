@@ -3,21 +3,21 @@
 //!
 //! Only brackets and strings are looked at; whether an object is JSON is for its reader to say.
 
-use super::{Each, malformed, text};
-use crate::stream::{Frame, StreamError};
+use super::{FrameHandler, frame_text, malformed};
+use crate::stream::{StreamError, StreamFrame};
 
 /// Where the search for the end of an object stands.
 #[derive(Debug)]
-pub(super) struct Objects {
+pub(super) struct ObjectFraming {
     /// They are elements of a list.
     listed: bool,
-    place: Place,
+    place: ObjectScanState,
     /// Brackets that are open in the object.
     depth: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum ObjectScanState {
     /// Before the list.
     Before,
     /// Between objects.
@@ -32,53 +32,58 @@ enum Place {
     Behind,
 }
 
-impl Objects {
-    pub(super) fn new(listed: bool) -> Objects {
-        let place = if listed { Place::Before } else { Place::Between };
-        Objects { listed, place, depth: 0 }
+impl ObjectFraming {
+    pub(super) fn new(listed: bool) -> ObjectFraming {
+        let place = if listed { ObjectScanState::Before } else { ObjectScanState::Between };
+        ObjectFraming { listed, place, depth: 0 }
     }
 
     /// How many bytes there are up to the end of the object. The bytes begin at `at` in the stream.
-    pub(super) fn end(&mut self, bytes: &[u8], at: u64) -> Result<Option<usize>, StreamError> {
+    pub(super) fn object_end(
+        &mut self,
+        bytes: &[u8],
+        at: u64,
+    ) -> Result<Option<usize>, StreamError> {
         for (offset, byte) in bytes.iter().enumerate() {
             self.place = match (self.place, byte) {
-                (Place::Inside, b'"') => Place::String,
-                (Place::Inside, b'{' | b'[') => {
+                (ObjectScanState::Inside, b'"') => ObjectScanState::String,
+                (ObjectScanState::Inside, b'{' | b'[') => {
                     self.depth += 1;
-                    Place::Inside
+                    ObjectScanState::Inside
                 }
-                (Place::Inside, b'}' | b']') => {
+                (ObjectScanState::Inside, b'}' | b']') => {
                     self.depth -= 1;
                     if self.depth == 0 {
-                        self.place = Place::Between;
+                        self.place = ObjectScanState::Between;
                         return Ok(Some(offset + 1));
                     }
-                    Place::Inside
+                    ObjectScanState::Inside
                 }
-                (Place::String, b'"') => Place::Inside,
-                (Place::String, b'\\') => Place::Escape,
+                (ObjectScanState::String, b'"') => ObjectScanState::Inside,
+                (ObjectScanState::String, b'\\') => ObjectScanState::Escape,
                 // No JSON: the object was cut off, and must not swallow the ones behind it. Its
                 // reader refuses it.
-                (Place::String | Place::Escape, b'\n') => {
-                    (self.place, self.depth) = (Place::Between, 0);
+                (ObjectScanState::String | ObjectScanState::Escape, b'\n') => {
+                    (self.place, self.depth) = (ObjectScanState::Between, 0);
                     return Ok(Some(offset + 1));
                 }
-                (Place::Escape, _) => Place::String,
-                (Place::Inside | Place::String, _) => self.place,
-                (Place::Before, b'[') => Place::Between,
-                (Place::Between, b'{') => {
+                (ObjectScanState::Escape, _) => ObjectScanState::String,
+                (ObjectScanState::Inside | ObjectScanState::String, _) => self.place,
+                (ObjectScanState::Before, b'[') => ObjectScanState::Between,
+                (ObjectScanState::Between, b'{') => {
                     self.depth = 1;
-                    Place::Inside
+                    ObjectScanState::Inside
                 }
-                (Place::Between, b',') if self.listed => Place::Between,
-                (Place::Between, b']') if self.listed => Place::Behind,
-                (Place::Before | Place::Between | Place::Behind, b' ' | b'\t' | b'\r' | b'\n') => {
-                    self.place
-                }
-                (Place::Before | Place::Between, _) => {
+                (ObjectScanState::Between, b',') if self.listed => ObjectScanState::Between,
+                (ObjectScanState::Between, b']') if self.listed => ObjectScanState::Behind,
+                (
+                    ObjectScanState::Before | ObjectScanState::Between | ObjectScanState::Behind,
+                    b' ' | b'\t' | b'\r' | b'\n',
+                ) => self.place,
+                (ObjectScanState::Before | ObjectScanState::Between, _) => {
                     return Err(malformed(at + offset as u64, "no object where one should be"));
                 }
-                (Place::Behind, _) => {
+                (ObjectScanState::Behind, _) => {
                     return Err(malformed(at + offset as u64, "more behind the end of the list"));
                 }
             };
@@ -88,8 +93,12 @@ impl Objects {
 }
 
 /// Hands out an object; what stands between it and the one before is cut off.
-pub(super) fn hand_out(bytes: &[u8], at: u64, each: &mut Each<'_>) -> Result<(), StreamError> {
+pub(super) fn emit_frame(
+    bytes: &[u8],
+    at: u64,
+    each: &mut FrameHandler<'_>,
+) -> Result<(), StreamError> {
     let start = bytes.iter().position(|byte| *byte == b'{').unwrap_or(bytes.len());
     let at = at + start as u64;
-    each(Frame { name: None, data: text(&bytes[start..], at)?, at })
+    each(StreamFrame { name: None, data: frame_text(&bytes[start..], at)?, at })
 }

@@ -1,5 +1,5 @@
 use super::{
-    binary::{self, Kind},
+    binary::{self, BinaryMessageKind},
     *,
 };
 
@@ -7,13 +7,13 @@ use super::{
 type Frames = Vec<(Option<String>, String, u64)>;
 
 fn frames<'c>(
-    wire: Wire,
+    wire: Format,
     largest: usize,
     chunks: impl IntoIterator<Item = &'c [u8]>,
 ) -> (Frames, Result<(), StreamError>) {
     let mut found = Frames::new();
-    let mut framer = Framer::new(wire, largest);
-    let mut each = |frame: Frame<'_>| {
+    let mut framer = StreamFramer::new(wire, largest);
+    let mut each = |frame: StreamFrame<'_>| {
         found.push((frame.name.map(str::to_owned), frame.data.to_owned(), frame.at));
         Ok(())
     };
@@ -30,7 +30,7 @@ fn frames<'c>(
 const LARGE: usize = 1 << 20;
 
 /// The frames of a stream in one chunk, after making sure that it may be cut anywhere.
-fn cut_anywhere(wire: Wire, largest: usize, bytes: &[u8]) -> (Frames, Result<(), StreamError>) {
+fn cut_anywhere(wire: Format, largest: usize, bytes: &[u8]) -> (Frames, Result<(), StreamError>) {
     let whole = frames(wire, largest, [bytes]);
     for at in 0..=bytes.len() {
         let (head, tail) = bytes.split_at(at);
@@ -69,7 +69,7 @@ fn event_streams_are_read_with_every_kind_of_line_end() {
         ("data: {\"a\":1}\n\ndata: {\"a\":", vec![frame("", "{\"a\":1}", 6)]),
     ];
     for (source, expected) in table {
-        let found = cut_anywhere(Wire::OpenaiChat, LARGE, source.as_bytes());
+        let found = cut_anywhere(Format::OpenaiChat, LARGE, source.as_bytes());
         assert_eq!(found, (expected, Ok(())), "{source:?}");
     }
 }
@@ -93,17 +93,17 @@ fn objects_are_read_from_a_list_and_from_lines() {
         ("[{\"a\":1},{\"b\":", vec![frame("", "{\"a\":1}", 1)]),
     ];
     for (source, expected) in table {
-        let found = cut_anywhere(Wire::Gemini, LARGE, source.as_bytes());
+        let found = cut_anywhere(Format::Gemini, LARGE, source.as_bytes());
         assert_eq!(found, (expected, Ok(())), "{source:?}");
     }
     for (source, at) in [("[1]", 1), ("[{}] x", 5), ("{}\nx", 3), ("{},{}", 2), ("[{}}", 3)] {
-        let (_, ended) = cut_anywhere(Wire::Gemini, LARGE, source.as_bytes());
+        let (_, ended) = cut_anywhere(Format::Gemini, LARGE, source.as_bytes());
         let found = matches!(ended, Err(StreamError::Malformed { at: found, .. }) if found == at);
         assert!(found, "{source}: {ended:?}");
     }
 }
 
-fn message(kind: Kind<'_>, payload: &str) -> Vec<u8> {
+fn message(kind: BinaryMessageKind<'_>, payload: &str) -> Vec<u8> {
     let mut out = Vec::new();
     binary::write(&mut out, kind, payload.as_bytes());
     out
@@ -111,22 +111,25 @@ fn message(kind: Kind<'_>, payload: &str) -> Vec<u8> {
 
 #[test]
 fn binary_messages_are_read_as_they_are_written() {
-    let mut bytes = message(Kind::Event("messageStart"), "{\"role\":\"assistant\"}");
+    let mut bytes = message(BinaryMessageKind::Event("messageStart"), "{\"role\":\"assistant\"}");
     let first = bytes.len() as u64;
-    bytes.extend(message(Kind::Exception("throttlingException"), "{\"message\":\"é\"}"));
-    let (found, ended) = cut_anywhere(Wire::Bedrock, LARGE, &bytes);
+    bytes.extend(message(
+        BinaryMessageKind::Exception("throttlingException"),
+        "{\"message\":\"é\"}",
+    ));
+    let (found, ended) = cut_anywhere(Format::Bedrock, LARGE, &bytes);
     assert_eq!(ended, Ok(()));
     assert_eq!(found[0], frame("messageStart", "{\"role\":\"assistant\"}", first - 24));
     assert_eq!(found[1].0.as_deref(), Some("throttlingException"));
     assert_eq!(found[1].1, "{\"message\":\"é\"}");
     // What is torn at the end is cut off.
-    let (found, ended) = frames(Wire::Bedrock, LARGE, [&bytes[..bytes.len() - 1]]);
+    let (found, ended) = frames(Format::Bedrock, LARGE, [&bytes[..bytes.len() - 1]]);
     assert_eq!((found.len(), ended), (1, Ok(())));
 }
 
 #[test]
 fn a_binary_message_looks_as_amazon_writes_it() {
-    let bytes = message(Kind::Event("messageStop"), "{}");
+    let bytes = message(BinaryMessageKind::Event("messageStop"), "{}");
     let headers = b"\x0b:event-type\x07\x00\x0bmessageStop\
         \x0d:content-type\x07\x00\x10application/json\
         \x0d:message-type\x07\x00\x05event";
@@ -135,7 +138,7 @@ fn a_binary_message_looks_as_amazon_writes_it() {
     assert_eq!(&bytes[12..total - 4], [&headers[..], b"{}"].concat());
     // The checksum of the smallest message there is, as the format's description gives it.
     let smallest = [0, 0, 0, 16, 0, 0, 0, 0, 5, 0xc2, 0x48, 0xeb, 0x7d, 0x98, 0xc8, 0xff];
-    let (found, ended) = frames(Wire::Bedrock, LARGE, [&smallest[..]]);
+    let (found, ended) = frames(Format::Bedrock, LARGE, [&smallest[..]]);
     assert_eq!((found, ended), (vec![frame("", "{}", 12)], Ok(())));
 }
 
@@ -151,7 +154,7 @@ fn a_failed_connection_is_told_like_an_exception() {
     bytes.extend(zip_checksum(&bytes).to_be_bytes());
     bytes.extend(headers);
     bytes.extend(zip_checksum(&bytes).to_be_bytes());
-    let (found, ended) = frames(Wire::Bedrock, LARGE, [&bytes[..]]);
+    let (found, ended) = frames(Format::Bedrock, LARGE, [&bytes[..]]);
     assert_eq!(ended, Ok(()));
     assert_eq!(found[0].0.as_deref(), Some("InternalError"));
     assert_eq!(found[0].1, r#"{"message":"\"no\""}"#);
@@ -171,12 +174,12 @@ fn zip_checksum(bytes: &[u8]) -> u32 {
 
 #[test]
 fn a_changed_byte_of_a_binary_message_is_found() {
-    let good = message(Kind::Event("messageStop"), "{\"stopReason\":\"end_turn\"}");
+    let good = message(BinaryMessageKind::Event("messageStop"), "{\"stopReason\":\"end_turn\"}");
     // The first byte tells the framing: no message is that long.
     for at in 1..good.len() {
         let mut bytes = good.clone();
         bytes[at] ^= 0x20;
-        let (found, ended) = frames(Wire::Bedrock, LARGE, [&bytes[..]]);
+        let (found, ended) = frames(Format::Bedrock, LARGE, [&bytes[..]]);
         let expected = if at < 12 { 8 } else { good.len() as u64 - 4 };
         let named = matches!(ended, Err(StreamError::Malformed { at, .. }) if at == expected);
         assert!(named && found.is_empty(), "byte {at}: {ended:?}");
@@ -191,7 +194,7 @@ fn bytes_that_are_no_text_are_named() {
         (b"{\"a\":\"\xc3\"}", 6),
     ];
     for (bytes, at) in table {
-        let (_, ended) = cut_anywhere(Wire::Anthropic, LARGE, bytes);
+        let (_, ended) = cut_anywhere(Format::Anthropic, LARGE, bytes);
         let what = "the bytes are not UTF-8".to_owned();
         assert_eq!(ended, Err(StreamError::Malformed { at, what }));
     }
@@ -200,7 +203,7 @@ fn bytes_that_are_no_text_are_named() {
 #[test]
 fn what_is_wrong_in_a_later_line_of_data_is_found_there() {
     let source = b": x\n\nid: 1\ndata: {\nevent: e\ndata: \"a\": ?\ndata: }\n\n";
-    let mut framer = Framer::new(Wire::OpenaiChat, LARGE);
+    let mut framer = StreamFramer::new(Format::OpenaiChat, LARGE);
     let ended = framer.push(source, &mut |frame| {
         let at = frame.at + frame.data.find('?').expect("a question") as u64;
         Err(malformed(at, "?"))
@@ -212,13 +215,13 @@ fn what_is_wrong_in_a_later_line_of_data_is_found_there() {
 #[test]
 fn a_frame_that_is_too_large_is_refused_wherever_it_is_cut() {
     let too_large = |at| Err(StreamError::TooLarge { at, most: 16 });
-    let binary = message(Kind::Event("messageStop"), "{}");
+    let binary = message(BinaryMessageKind::Event("messageStop"), "{}");
     let table = [
-        (Wire::OpenaiChat, &b"data: 12345678\n\ndata: 1\n\n"[..], 2, Ok(())),
-        (Wire::OpenaiChat, b"data: 1\n\ndata: 123456789\n\n", 1, too_large(25)),
-        (Wire::Gemini, b"[{\"a\":1},\n{\"a\":1234567890}]", 1, too_large(24)),
-        (Wire::Gemini, b"{\"a\":12345678901234567890", 0, too_large(16)),
-        (Wire::Bedrock, &binary, 0, too_large(16)),
+        (Format::OpenaiChat, &b"data: 12345678\n\ndata: 1\n\n"[..], 2, Ok(())),
+        (Format::OpenaiChat, b"data: 1\n\ndata: 123456789\n\n", 1, too_large(25)),
+        (Format::Gemini, b"[{\"a\":1},\n{\"a\":1234567890}]", 1, too_large(24)),
+        (Format::Gemini, b"{\"a\":12345678901234567890", 0, too_large(16)),
+        (Format::Bedrock, &binary, 0, too_large(16)),
     ];
     for (wire, bytes, count, expected) in table {
         let (found, ended) = cut_anywhere(wire, 16, bytes);
@@ -229,23 +232,23 @@ fn a_frame_that_is_too_large_is_refused_wherever_it_is_cut() {
 #[test]
 fn twenty_megabytes_are_refused_before_they_are_kept() {
     let line = vec![b'x'; 20 << 20];
-    let mut framer = Framer::new(Wire::OpenaiChat, LARGE);
-    let mut each = |_: Frame<'_>| Ok(());
+    let mut framer = StreamFramer::new(Format::OpenaiChat, LARGE);
+    let mut each = |_: StreamFrame<'_>| Ok(());
     framer.push(b"data: ", &mut each).expect("a beginning");
     let ended = framer.push(&line, &mut each);
     assert_eq!(ended, Err(StreamError::TooLarge { at: LARGE as u64, most: LARGE }));
-    assert!(framer.kept.capacity() < 64);
+    assert!(framer.partial.capacity() < 64);
 }
 
 #[test]
 fn a_whole_frame_is_handed_out_where_it_lies() {
     let bytes = b"data: {\"a\":1}\n\ndata: {\"b\":2}\n\n";
-    let mut framer = Framer::new(Wire::OpenaiChat, LARGE);
+    let mut framer = StreamFramer::new(Format::OpenaiChat, LARGE);
     let range = bytes.as_ptr_range();
-    let mut each = |frame: Frame<'_>| {
+    let mut each = |frame: StreamFrame<'_>| {
         assert!(range.contains(&frame.data.as_ptr()));
         Ok(())
     };
     framer.push(bytes, &mut each).expect("frames");
-    assert_eq!(framer.kept.capacity(), 0);
+    assert_eq!(framer.partial.capacity(), 0);
 }

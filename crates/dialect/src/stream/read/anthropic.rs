@@ -1,54 +1,59 @@
 //! Anthropic's events: blocks with a beginning, pieces and an end.
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 
 use super::{
-    fields::{arguments, get, index, list, missing, object, said, words},
-    slots::{Kind, Slots},
-    tell::Tell,
+    emitter::EventEmitter,
+    fields::{
+        arguments_text, get, missing_field, non_empty_text, optional_index, optional_list,
+        optional_object, optional_text,
+    },
+    indexed_blocks::{IndexedBlockKind, IndexedBlocks},
 };
 use crate::{
-    canon::{Lost, Stop, Usage, decode, failures, stops, usages},
-    json::{Object, Scan, Value},
-    stream::event::Opened,
+    json::{JsonObject, JsonValue, ScanResult},
+    model::{LossKind, StopReason, TokenUsage, decode, provider_errors, stop_reasons, token_usage},
+    stream::event::BlockStart,
 };
 
-const WIRE: Wire = Wire::Anthropic;
+const WIRE: Format = Format::Anthropic;
 
 #[derive(Debug, Default)]
-pub(super) struct Anthropic {
-    slots: Slots,
+pub(super) struct AnthropicEventReader {
+    slots: IndexedBlocks,
     /// What was told when the answer began.
-    usage: Usage,
+    usage: TokenUsage,
 }
 
-impl Anthropic {
-    pub(super) fn frame(
+impl AnthropicEventReader {
+    pub(super) fn read_frame(
         &mut self,
         name: Option<&str>,
-        root: &Object<'_, '_>,
-        tell: &mut Tell<'_>,
-    ) -> Scan<()> {
-        let kind = words(root, "type")?;
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let kind = optional_text(root, "type")?;
         match kind.as_deref().or(name).unwrap_or_default() {
-            "content_block_delta" => self.delta(root, tell),
-            "content_block_start" => self.start(root, tell),
+            "content_block_delta" => self.read_delta(root, tell),
+            "content_block_start" => self.start_block(root, tell),
             "content_block_stop" => {
-                let index = index(root, "index")?.unwrap_or(self.slots.last());
+                let index = optional_index(root, "index")?.unwrap_or(self.slots.last());
                 self.slots.close(index, tell);
                 Ok(())
             }
             "message_start" => {
-                let Some(message) = object(root, "message")? else { return missing("`message`") };
-                tell.head(&message, ["id", "model", "created_at"])?;
-                tell.begin();
-                if let Some(usage) = object(&message, "usage")? {
-                    self.usage = usages::read(WIRE, &usage);
+                let Some(message) = optional_object(root, "message")? else {
+                    return missing_field("`message`");
+                };
+                tell.start_from(&message, ["id", "model", "created_at"])?;
+                tell.ensure_started();
+                if let Some(usage) = optional_object(&message, "usage")? {
+                    self.usage = token_usage::read(WIRE, &usage);
                     tell.usage(self.usage);
                 }
                 Ok(())
             }
-            "message_delta" => self.message(root, tell),
+            "message_delta" => self.read_message_delta(root, tell),
             "message_stop" => {
                 self.slots.close_all(tell);
                 tell.end();
@@ -56,8 +61,8 @@ impl Anthropic {
             }
             "ping" => Ok(()),
             kind => {
-                match object(root, "error")? {
-                    Some(error) => tell.fail(failures::read(WIRE, &error)),
+                match optional_object(root, "error")? {
+                    Some(error) => tell.fail(provider_errors::read(WIRE, &error)),
                     None => tell.unknown_event(kind),
                 }
                 Ok(())
@@ -65,38 +70,42 @@ impl Anthropic {
         }
     }
 
-    fn start(&mut self, root: &Object<'_, '_>, tell: &mut Tell<'_>) -> Scan<()> {
-        let Some(block) = object(root, "content_block")? else {
-            return missing("`content_block`");
+    fn start_block(
+        &mut self,
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let Some(block) = optional_object(root, "content_block")? else {
+            return missing_field("`content_block`");
         };
-        let at = index(root, "index")?.unwrap_or(self.slots.last());
+        let at = optional_index(root, "index")?.unwrap_or(self.slots.last());
         let slots = &mut self.slots;
-        match &*words(&block, "type")?.unwrap_or_default() {
+        match &*optional_text(&block, "type")?.unwrap_or_default() {
             "text" => {
-                slots.open(at, Kind::Text, Opened::Text, tell);
-                let text = words(&block, "text")?.unwrap_or_default();
-                slots.text(Some(at), Kind::Text, text, tell)?;
-                for citation in list(&block, "citations")?.filter_map(Value::object) {
-                    self.cited(Some(at), &citation, tell)?;
+                slots.open(at, IndexedBlockKind::Text, BlockStart::Text, tell);
+                let text = optional_text(&block, "text")?.unwrap_or_default();
+                slots.add_text(Some(at), IndexedBlockKind::Text, text, tell)?;
+                for citation in optional_list(&block, "citations")?.filter_map(JsonValue::object) {
+                    self.add_citation(Some(at), &citation, tell)?;
                 }
             }
             "thinking" => {
-                slots.open(at, Kind::Reasoning, Opened::Reasoning, tell);
-                let text = words(&block, "thinking")?.unwrap_or_default();
-                slots.text(Some(at), Kind::Reasoning, text, tell)?;
-                let signature = words(&block, "signature")?.unwrap_or_default();
-                slots.signature(Some(at), signature, tell)?;
+                slots.open(at, IndexedBlockKind::Reasoning, BlockStart::Reasoning, tell);
+                let text = optional_text(&block, "thinking")?.unwrap_or_default();
+                slots.add_text(Some(at), IndexedBlockKind::Reasoning, text, tell)?;
+                let signature = optional_text(&block, "signature")?.unwrap_or_default();
+                slots.add_signature(Some(at), signature, tell)?;
             }
             "redacted_thinking" => {
-                let data = words(&block, "data")?.unwrap_or_default();
-                slots.open(at, Kind::Redacted, Opened::Redacted(data), tell);
+                let data = optional_text(&block, "data")?.unwrap_or_default();
+                slots.open(at, IndexedBlockKind::Redacted, BlockStart::Redacted(data), tell);
             }
-            "tool_use" => self.call(at, &block, tell)?,
+            "tool_use" => self.start_call(at, &block, tell)?,
             kind => {
                 slots.skip(at, tell);
                 let note = format!("a block `{kind}` was left out");
                 tell.skip(
-                    if is_of_the_provider(kind) { Lost::ServerCall } else { Lost::Unknown },
+                    if is_server_tool(kind) { LossKind::ServerCall } else { LossKind::Unknown },
                     note,
                 );
             }
@@ -104,72 +113,91 @@ impl Anthropic {
         Ok(())
     }
 
-    fn call(&mut self, at: u64, block: &Object<'_, '_>, tell: &mut Tell<'_>) -> Scan<()> {
-        let Some(name) = said(block, "name")? else {
+    fn start_call(
+        &mut self,
+        at: u64,
+        block: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let Some(name) = non_empty_text(block, "name")? else {
             self.slots.skip(at, tell);
-            tell.skip(Lost::Unknown, "a call without a name was left out");
+            tell.skip(LossKind::Unknown, "a call without a name was left out");
             return Ok(());
         };
-        let id = said(block, "id")?;
-        let call = Opened::Call { id, name, family: Family::Function, signature: None };
-        self.slots.open(at, Kind::Call, call, tell);
+        let id = non_empty_text(block, "id")?;
+        let call = BlockStart::Call { id, name, family: CallFamily::Function, signature: None };
+        self.slots.open(at, IndexedBlockKind::Call, call, tell);
         // An empty object is the rule: what the call says comes in pieces.
-        let input = get(block, "input").map(arguments).filter(|input| !is_empty_object(input));
+        let input = get(block, "input").map(arguments_text).filter(|input| !is_empty_object(input));
         if let (Some(slot), Some(input)) = (self.slots.get(Some(at)), input) {
-            slot.whole = Some(input.into_owned());
+            slot.initial_arguments = Some(input.into_owned());
         }
         Ok(())
     }
 
-    fn delta(&mut self, root: &Object<'_, '_>, tell: &mut Tell<'_>) -> Scan<()> {
-        let at = index(root, "index")?;
-        let Some(delta) = object(root, "delta")? else { return missing("`delta`") };
-        let piece = |key| Ok(words(&delta, key)?.unwrap_or_default());
-        match &*words(&delta, "type")?.unwrap_or_default() {
-            "text_delta" => self.slots.text(at, Kind::Text, piece("text")?, tell),
-            "input_json_delta" => self.slots.text(at, Kind::Call, piece("partial_json")?, tell),
-            "thinking_delta" => self.slots.text(at, Kind::Reasoning, piece("thinking")?, tell),
-            "signature_delta" => self.slots.signature(at, piece("signature")?, tell),
-            "citations_delta" => match object(&delta, "citation")? {
-                Some(citation) => self.cited(at, &citation, tell),
-                None => missing("`citation`"),
+    fn read_delta(
+        &mut self,
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let at = optional_index(root, "index")?;
+        let Some(delta) = optional_object(root, "delta")? else { return missing_field("`delta`") };
+        let piece = |key| Ok(optional_text(&delta, key)?.unwrap_or_default());
+        match &*optional_text(&delta, "type")?.unwrap_or_default() {
+            "text_delta" => self.slots.add_text(at, IndexedBlockKind::Text, piece("text")?, tell),
+            "input_json_delta" => {
+                self.slots.add_text(at, IndexedBlockKind::Call, piece("partial_json")?, tell)
+            }
+            "thinking_delta" => {
+                self.slots.add_text(at, IndexedBlockKind::Reasoning, piece("thinking")?, tell)
+            }
+            "signature_delta" => self.slots.add_signature(at, piece("signature")?, tell),
+            "citations_delta" => match optional_object(&delta, "citation")? {
+                Some(citation) => self.add_citation(at, &citation, tell),
+                None => missing_field("`citation`"),
             },
             kind => {
                 // A block that was left out is left out with its pieces.
-                if self.slots.get(at).is_none_or(|slot| slot.kind != Kind::Skipped) {
+                if self.slots.get(at).is_none_or(|slot| slot.kind != IndexedBlockKind::Skipped) {
                     let note = || format!("pieces `{kind}` of a block were left out");
-                    tell.skip_once(Lost::Unknown, kind, note);
+                    tell.skip_once(LossKind::Unknown, kind, note);
                 }
                 Ok(())
             }
         }
     }
 
-    fn cited(
+    fn add_citation(
         &mut self,
         at: Option<u64>,
-        citation: &Object<'_, '_>,
-        tell: &mut Tell<'_>,
-    ) -> Scan<()> {
-        if let Some(slot) = self.slots.of_kind(at, Kind::Text, tell)? {
-            tell.citation(slot.block, decode::citation(WIRE, citation));
+        citation: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        if let Some(slot) = self.slots.get_or_open(at, IndexedBlockKind::Text, tell)? {
+            tell.citation(slot.block, decode::read_citation(WIRE, citation));
         }
         Ok(())
     }
 
-    fn message(&mut self, root: &Object<'_, '_>, tell: &mut Tell<'_>) -> Scan<()> {
-        if let Some(usage) = object(root, "usage")? {
-            let mut usage = usages::read(WIRE, &usage);
+    fn read_message_delta(
+        &mut self,
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        if let Some(usage) = optional_object(root, "usage")? {
+            let mut usage = token_usage::read(WIRE, &usage);
             // The input alone, where a cache was told of before: it counts less than all of it.
-            if usage.cached.or(usage.stored).is_none() {
+            if usage.cache_read.or(usage.cache_written).is_none() {
                 usage.input = usage.input.map(|input| input.max(self.usage.input.unwrap_or(0)));
             }
             tell.usage(usage);
         }
-        let Some(delta) = object(root, "delta")? else { return Ok(()) };
-        if let Some(reason) = said(&delta, "stop_reason")? {
-            let stop = match stops::read(WIRE, reason) {
-                Stop::Sequence(None) => Stop::Sequence(words(&delta, "stop_sequence")?),
+        let Some(delta) = optional_object(root, "delta")? else { return Ok(()) };
+        if let Some(reason) = non_empty_text(&delta, "stop_reason")? {
+            let stop = match stop_reasons::read(WIRE, reason) {
+                StopReason::Sequence(None) => {
+                    StopReason::Sequence(optional_text(&delta, "stop_sequence")?)
+                }
                 stop => stop,
             };
             self.slots.close_all(tell);
@@ -180,7 +208,7 @@ impl Anthropic {
 }
 
 /// Whether blocks of that kind belong to a call that the provider runs itself.
-fn is_of_the_provider(kind: &str) -> bool {
+fn is_server_tool(kind: &str) -> bool {
     matches!(kind, "server_tool_use" | "mcp_tool_use") || kind.ends_with("_tool_result")
 }
 

@@ -5,132 +5,164 @@
 mod calls;
 mod items;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::{
-    fields::{as_object, index, list, missing, object, said, words},
-    tell::Tell,
+    emitter::EventEmitter,
+    fields::{
+        missing_field, non_empty_text, optional_index, optional_list, optional_object,
+        optional_text, require_object,
+    },
 };
 use crate::{
-    canon::{Lost, Stop, Words, decode, failures, stops, usages},
-    json::{Object, Scan},
+    json::{JsonObject, ScanResult},
+    model::{JsonText, LossKind, StopReason, decode, provider_errors, stop_reasons, token_usage},
 };
-use items::{Items, Side};
+use items::{ReasoningSection, ResponsesItems};
 
-const WIRE: Wire = Wire::OpenaiResponses;
+const WIRE: Format = Format::OpenaiResponses;
 
 #[derive(Debug, Default)]
-pub(super) struct Responses {
-    items: Items,
+pub(super) struct ResponsesEventReader {
+    items: ResponsesItems,
 }
 
-impl Responses {
-    pub(super) fn frame(
+impl ResponsesEventReader {
+    pub(super) fn read_frame(
         &mut self,
         name: Option<&str>,
-        root: &Object<'_, '_>,
-        tell: &mut Tell<'_>,
-    ) -> Scan<()> {
-        let kind = words(root, "type")?;
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let kind = optional_text(root, "type")?;
         let kind = kind.as_deref().or(name).unwrap_or_default();
         let Some(what) = kind.strip_prefix("response.") else {
             match kind {
                 "error" => {
-                    let error = object(root, "error")?;
-                    tell.fail(failures::read(WIRE, error.as_ref().unwrap_or(root)));
+                    let error = optional_object(root, "error")?;
+                    tell.fail(provider_errors::read(WIRE, error.as_ref().unwrap_or(root)));
                 }
                 // The same, from those who do not name their events.
-                kind => match object(root, "error")? {
-                    Some(error) => tell.fail(failures::read(WIRE, &error)),
+                kind => match optional_object(root, "error")? {
+                    Some(error) => tell.fail(provider_errors::read(WIRE, &error)),
                     None if matches!(kind, "ping" | "keepalive") => {}
                     None => tell.unknown_event(kind),
                 },
             }
             return Ok(());
         };
-        self.event(kind, what, root, tell)
+        self.read_event(kind, what, root, tell)
     }
 
-    fn event(
+    fn read_event(
         &mut self,
         kind: &str,
         what: &str,
-        root: &Object<'_, '_>,
-        tell: &mut Tell<'_>,
-    ) -> Scan<()> {
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
         let items = &mut self.items;
-        let at = index(root, "output_index")?;
-        let part = |key| Ok(index(root, key)?.unwrap_or_default());
-        let delta = || required(root, "delta");
+        let at = optional_index(root, "output_index")?;
+        let part = |key| Ok(optional_index(root, key)?.unwrap_or_default());
+        let delta = || required_text(root, "delta");
         match what {
-            "output_text.delta" => items.text(at, part("content_index")?, false, delta()?, tell),
-            "refusal.delta" => items.text(at, part("content_index")?, true, delta()?, tell),
+            "output_text.delta" => {
+                items.add_text(at, part("content_index")?, false, delta()?, tell)
+            }
+            "refusal.delta" => items.add_text(at, part("content_index")?, true, delta()?, tell),
             "function_call_arguments.delta" | "custom_tool_call_input.delta" => {
-                items.arguments(at, delta()?, tell)
+                items.add_arguments(at, delta()?, tell)
             }
-            "reasoning_summary_text.delta" => {
-                items.thought(at, (Side::Summary, part("summary_index")?), delta()?, tell)
-            }
-            "reasoning_text.delta" => {
-                items.thought(at, (Side::Content, part("content_index")?), delta()?, tell)
-            }
+            "reasoning_summary_text.delta" => items.add_reasoning(
+                at,
+                (ReasoningSection::Summary, part("summary_index")?),
+                delta()?,
+                tell,
+            ),
+            "reasoning_text.delta" => items.add_reasoning(
+                at,
+                (ReasoningSection::Content, part("content_index")?),
+                delta()?,
+                tell,
+            ),
             "output_text.done" => {
-                let text = words(root, "text")?.unwrap_or_default();
-                items.whole_text(at, part("content_index")?, false, text, tell)
+                let text = optional_text(root, "text")?.unwrap_or_default();
+                items.complete_text(at, part("content_index")?, false, text, tell)
             }
             "refusal.done" => {
-                let text = words(root, "refusal")?.unwrap_or_default();
-                items.whole_text(at, part("content_index")?, true, text, tell)
+                let text = optional_text(root, "refusal")?.unwrap_or_default();
+                items.complete_text(at, part("content_index")?, true, text, tell)
             }
-            "function_call_arguments.done" => {
-                items.whole_arguments(at, words(root, "arguments")?.unwrap_or_default(), tell)
-            }
-            "custom_tool_call_input.done" => {
-                items.whole_arguments(at, words(root, "input")?.unwrap_or_default(), tell)
-            }
-            "reasoning_summary_part.added" => {
-                items.thought(at, (Side::Summary, part("summary_index")?), Words::default(), tell)
-            }
+            "function_call_arguments.done" => items.complete_arguments(
+                at,
+                optional_text(root, "arguments")?.unwrap_or_default(),
+                tell,
+            ),
+            "custom_tool_call_input.done" => items.complete_arguments(
+                at,
+                optional_text(root, "input")?.unwrap_or_default(),
+                tell,
+            ),
+            "reasoning_summary_part.added" => items.add_reasoning(
+                at,
+                (ReasoningSection::Summary, part("summary_index")?),
+                JsonText::default(),
+                tell,
+            ),
             "reasoning_summary_text.done" => {
-                let text = words(root, "text")?.unwrap_or_default();
-                items.whole_thought(at, (Side::Summary, part("summary_index")?), text, tell)
+                let text = optional_text(root, "text")?.unwrap_or_default();
+                items.complete_reasoning_part(
+                    at,
+                    (ReasoningSection::Summary, part("summary_index")?),
+                    text,
+                    tell,
+                )
             }
             "reasoning_text.done" => {
-                let text = words(root, "text")?.unwrap_or_default();
-                items.whole_thought(at, (Side::Content, part("content_index")?), text, tell)
+                let text = optional_text(root, "text")?.unwrap_or_default();
+                items.complete_reasoning_part(
+                    at,
+                    (ReasoningSection::Content, part("content_index")?),
+                    text,
+                    tell,
+                )
             }
             "reasoning_summary_part.done" => Ok(()),
             "content_part.added" | "content_part.done" => {
-                let Some(content) = object(root, "part")? else { return missing("`part`") };
+                let Some(content) = optional_object(root, "part")? else {
+                    return missing_field("`part`");
+                };
                 let number = part("content_index")?;
                 match what {
-                    "content_part.added" => items.part(at, number, &content, tell),
-                    _ => items.part_done(at, number, &content, tell),
+                    "content_part.added" => items.start_part(at, number, &content, tell),
+                    _ => items.finish_part(at, number, &content, tell),
                 }
             }
-            "output_text.annotation.added" => match object(root, "annotation")? {
+            "output_text.annotation.added" => match optional_object(root, "annotation")? {
                 Some(annotation) => {
-                    let citation = decode::citation(WIRE, &annotation);
-                    items.cited(at, part("content_index")?, citation, tell)
+                    let citation = decode::read_citation(WIRE, &annotation);
+                    items.add_citation(at, part("content_index")?, citation, tell)
                 }
                 None => Ok(()),
             },
             "output_item.added" | "output_item.done" => {
-                let Some(item) = object(root, "item")? else { return missing("`item`") };
+                let Some(item) = optional_object(root, "item")? else {
+                    return missing_field("`item`");
+                };
                 match what {
-                    "output_item.added" => items.added(at, &item, tell),
-                    _ => items.done(at, &item, tell),
+                    "output_item.added" => items.start_item(at, &item, tell),
+                    _ => items.finish_item(at, &item, tell),
                 }
             }
             "created" | "queued" | "in_progress" => {
-                let Some(response) = object(root, "response")? else {
-                    return missing("`response`");
+                let Some(response) = optional_object(root, "response")? else {
+                    return missing_field("`response`");
                 };
-                tell.head(&response, ["id", "model", "created_at"])?;
-                tell.begin();
+                tell.start_from(&response, ["id", "model", "created_at"])?;
+                tell.ensure_started();
                 Ok(())
             }
-            "completed" | "incomplete" | "failed" | "cancelled" => self.end(what, root, tell),
+            "completed" | "incomplete" | "failed" | "cancelled" => self.read_end(what, root, tell),
             // What happens inside of a call says nothing that the call itself does not say.
             _ if items.is_call(at) => Ok(()),
             _ => {
@@ -140,35 +172,43 @@ impl Responses {
         }
     }
 
-    fn end(&mut self, what: &str, root: &Object<'_, '_>, tell: &mut Tell<'_>) -> Scan<()> {
-        let Some(response) = object(root, "response")? else { return missing("`response`") };
-        tell.head(&response, ["id", "model", "created_at"])?;
+    fn read_end(
+        &mut self,
+        what: &str,
+        root: &JsonObject<'_, '_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let Some(response) = optional_object(root, "response")? else {
+            return missing_field("`response`");
+        };
+        tell.start_from(&response, ["id", "model", "created_at"])?;
         if what == "failed" {
-            let error = object(&response, "error")?;
-            tell.fail(failures::read(WIRE, error.as_ref().unwrap_or(&response)));
+            let error = optional_object(&response, "error")?;
+            tell.fail(provider_errors::read(WIRE, error.as_ref().unwrap_or(&response)));
             return Ok(());
         }
         if what == "cancelled" {
-            tell.ended();
+            tell.finish_bytes();
             return Ok(());
         }
         // Servers that do not stream say it all at once.
         if self.items.is_untouched() {
-            for (at, item) in (0..).zip(list(&response, "output")?) {
-                self.items.done(Some(at), &as_object(item, "output")?, tell)?;
+            for (at, item) in (0..).zip(optional_list(&response, "output")?) {
+                self.items.finish_item(Some(at), &require_object(item, "output")?, tell)?;
             }
         }
-        self.items.close(tell);
-        if let Some(usage) = object(&response, "usage")? {
-            tell.usage(usages::read(WIRE, &usage));
+        self.items.close_all(tell);
+        if let Some(usage) = optional_object(&response, "usage")? {
+            tell.usage(token_usage::read(WIRE, &usage));
         }
-        let stop = match (what, object(&response, "incomplete_details")?) {
-            ("incomplete", Some(details)) => {
-                stops::read(WIRE, said(&details, "reason")?.unwrap_or("incomplete".into()))
-            }
-            ("incomplete", None) => stops::read(WIRE, "incomplete".into()),
-            _ if self.items.has_called() => Stop::Calls,
-            _ => stops::read(WIRE, "completed".into()),
+        let stop = match (what, optional_object(&response, "incomplete_details")?) {
+            ("incomplete", Some(details)) => stop_reasons::read(
+                WIRE,
+                non_empty_text(&details, "reason")?.unwrap_or("incomplete".into()),
+            ),
+            ("incomplete", None) => stop_reasons::read(WIRE, "incomplete".into()),
+            _ if self.items.has_called() => StopReason::ToolCalls,
+            _ => stop_reasons::read(WIRE, "completed".into()),
         };
         tell.stop(stop);
         tell.end();
@@ -177,19 +217,19 @@ impl Responses {
 }
 
 /// A text that an event is nothing without.
-fn required<'a>(object: &Object<'_, 'a>, key: &str) -> Scan<Words<'a>> {
-    match words(object, key)? {
+fn required_text<'a>(object: &JsonObject<'_, 'a>, key: &str) -> ScanResult<JsonText<'a>> {
+    match optional_text(object, key)? {
         Some(words) => Ok(words),
-        None => missing(&format!("`{key}`")),
+        None => missing_field(&format!("`{key}`")),
     }
 }
 
 /// Notes an item that was left out.
-fn left_out(kind: &str, tell: &mut Tell<'_>) {
+fn record_skipped_item(kind: &str, tell: &mut EventEmitter<'_>) {
     if matches!(kind, "function_call" | "custom_tool_call") {
-        return tell.skip(Lost::Unknown, "a call without a name was left out");
+        return tell.skip(LossKind::Unknown, "a call without a name was left out");
     }
     let is_run = kind.contains("_call") || kind.ends_with("_output") || kind.starts_with("mcp_");
-    let what = if is_run { Lost::ServerCall } else { Lost::Unknown };
+    let what = if is_run { LossKind::ServerCall } else { LossKind::Unknown };
     tell.skip(what, format!("an item `{kind}` was left out"));
 }

@@ -6,70 +6,75 @@ mod anthropic;
 mod gemini;
 mod bedrock;
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 
-use super::Reader;
+use super::StreamReader;
 use crate::stream::{
     StreamError,
-    event::{Event, Opened, Piece, Sink, Skipped},
-    frame::Framer,
+    event::{BlockDelta, BlockStart, EventSink, StreamEvent, StreamLoss},
+    frame::StreamFramer,
 };
 
 /// What is told, one line for each event.
 #[derive(Default)]
 struct Lines(Vec<String>);
 
-impl Sink for Lines {
-    fn event(&mut self, event: Event<'_>) {
+impl EventSink for Lines {
+    fn event(&mut self, event: StreamEvent<'_>) {
         self.0.push(match event {
-            Event::Start(head) => {
+            StreamEvent::Start(head) => {
                 let (id, model) = (head.id.as_deref(), head.model.as_deref());
                 let created = head.created.map(|created| created.to_string());
                 let known = [id, model, created.as_deref()].map(|known| known.unwrap_or("-"));
                 format!("start {}", known.join(" "))
             }
-            Event::Open { block, kind } => format!("open {block} {}", opened(&kind)),
-            Event::More { block, piece } => match piece {
-                Piece::Text(text) => format!("more {block} {:?}", &*text),
-                Piece::Signature(text) => format!("more {block} signature {text}"),
-                Piece::Encrypted(text) => format!("more {block} encrypted {text}"),
-                Piece::Citation(citation) => {
+            StreamEvent::Open { block, kind } => format!("open {block} {}", opened(&kind)),
+            StreamEvent::Delta { block, delta: piece } => match piece {
+                BlockDelta::Text(text) => format!("more {block} {:?}", &*text),
+                BlockDelta::Signature(text) => format!("more {block} signature {text}"),
+                BlockDelta::Encrypted(text) => format!("more {block} encrypted {text}"),
+                BlockDelta::Citation(citation) => {
                     let words = [citation.url, citation.title, citation.quote];
                     let words = words.map(|words| words.map_or("-".to_owned(), |w| w.to_string()));
                     format!("more {block} citation {} {:?}", words.join(" "), citation.span)
                 }
             },
-            Event::Close { block } => format!("close {block}"),
-            Event::Usage(usage) => {
-                let figures =
-                    [usage.input, usage.output, usage.cached, usage.stored, usage.reasoning];
+            StreamEvent::Close { block } => format!("close {block}"),
+            StreamEvent::Usage(usage) => {
+                let figures = [
+                    usage.input,
+                    usage.output,
+                    usage.cache_read,
+                    usage.cache_written,
+                    usage.reasoning,
+                ];
                 let figures = figures.map(|one| one.map_or("-".to_owned(), |one| one.to_string()));
                 format!("usage {}", figures.join(" "))
             }
-            Event::Stop(stop) => format!("stop {stop:?}"),
-            Event::End => "end".to_owned(),
-            Event::Failed(failure) => {
+            StreamEvent::Stop(stop) => format!("stop {stop:?}"),
+            StreamEvent::End => "end".to_owned(),
+            StreamEvent::Failed(failure) => {
                 let code = failure.code.as_deref().unwrap_or("-");
                 format!("failed {:?} {code}: {}", failure.kind, failure.message)
             }
-            Event::Cut => "cut".to_owned(),
+            StreamEvent::Truncated => "cut".to_owned(),
         });
     }
 
-    fn skip(&mut self, note: Skipped) {
-        self.0.push(format!("skip {}: {}", note.what.name(), note.note));
+    fn skip(&mut self, note: StreamLoss) {
+        self.0.push(format!("skip {}: {}", note.kind.name(), note.note));
     }
 }
 
-fn opened(kind: &Opened<'_>) -> String {
+fn opened(kind: &BlockStart<'_>) -> String {
     match kind {
-        Opened::Text => "text".to_owned(),
-        Opened::Refusal => "refusal".to_owned(),
-        Opened::Reasoning => "reasoning".to_owned(),
-        Opened::Redacted(data) => format!("redacted {data}"),
-        Opened::Call { id, name, family, signature } => {
+        BlockStart::Text => "text".to_owned(),
+        BlockStart::Refusal => "refusal".to_owned(),
+        BlockStart::Reasoning => "reasoning".to_owned(),
+        BlockStart::Redacted(data) => format!("redacted {data}"),
+        BlockStart::Call { id, name, family, signature } => {
             let family = match family {
-                Family::Function => "call".to_owned(),
+                CallFamily::Function => "call".to_owned(),
                 family => format!("call of {family:?}"),
             };
             let signature = signature.as_ref().map(|text| format!(" signed {text}"));
@@ -80,16 +85,16 @@ fn opened(kind: &Opened<'_>) -> String {
 }
 
 fn read<'c>(
-    wire: Wire,
+    wire: Format,
     chunks: impl IntoIterator<Item = &'c [u8]>,
 ) -> (Vec<String>, Result<(), StreamError>) {
-    let (mut framer, mut reader) = (Framer::new(wire, 1 << 20), Reader::new(wire));
+    let (mut framer, mut reader) = (StreamFramer::new(wire, 1 << 20), StreamReader::new(wire));
     let mut lines = Lines::default();
     let run = || {
         for chunk in chunks {
-            framer.push(chunk, &mut |frame| reader.frame(frame, &mut lines))?;
+            framer.push(chunk, &mut |frame| reader.read_frame(frame, &mut lines))?;
         }
-        framer.finish(&mut |frame| reader.frame(frame, &mut lines))?;
+        framer.finish(&mut |frame| reader.read_frame(frame, &mut lines))?;
         reader.finish(&mut lines);
         Ok(())
     };
@@ -99,7 +104,7 @@ fn read<'c>(
 
 /// Reads a stream in one chunk, and makes sure that any other chunks say the same.
 #[track_caller]
-fn told(wire: Wire, bytes: &[u8]) -> Vec<String> {
+fn told(wire: Format, bytes: &[u8]) -> Vec<String> {
     let (lines, ended) = read(wire, [bytes]);
     assert_eq!(ended, Ok(()), "{lines:#?}");
     for at in 0..bytes.len() {
@@ -113,7 +118,7 @@ fn told(wire: Wire, bytes: &[u8]) -> Vec<String> {
 }
 
 /// Makes sure that a stream with a wrong byte says the same in any chunks.
-fn broken(wire: Wire, bytes: &[u8]) {
+fn broken(wire: Format, bytes: &[u8]) {
     let mut chance = bytes.len() as u64;
     for _ in 0..64 {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -129,7 +134,7 @@ fn broken(wire: Wire, bytes: &[u8]) {
 
 /// Compares what is told of a stream with what should be, one line for each event.
 #[track_caller]
-fn check(wire: Wire, stream: &str, expected: &str) {
+fn check(wire: Format, stream: &str, expected: &str) {
     let lines = told(wire, stream.as_bytes());
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
     assert_eq!(lines, expected, "{lines:#?}");
@@ -149,8 +154,13 @@ fn named(data: &[&str]) -> String {
     data.iter().map(|data| format!("event: {}\ndata: {data}\n\n", name(data))).collect()
 }
 
-const WIRES: [Wire; 5] =
-    [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Bedrock];
+const WIRES: [Format; 5] = [
+    Format::OpenaiChat,
+    Format::OpenaiResponses,
+    Format::Anthropic,
+    Format::Gemini,
+    Format::Bedrock,
+];
 
 #[test]
 fn nothing_at_all_is_an_answer_that_was_cut_off() {
@@ -184,42 +194,52 @@ fn data_that_is_no_object_is_refused_with_its_byte() {
 #[test]
 fn values_of_another_type_are_refused_with_their_byte() {
     let table = [
-        (Wire::OpenaiChat, r#"{"choices":{}}"#, 11, "`choices` is not a list"),
-        (Wire::OpenaiChat, r#"{"choices":[7]}"#, 12, "`choices` is not an object"),
-        (Wire::OpenaiChat, r#"{"choices":[{"delta":[]}]}"#, 21, "`delta` is not an object"),
+        (Format::OpenaiChat, r#"{"choices":{}}"#, 11, "`choices` is not a list"),
+        (Format::OpenaiChat, r#"{"choices":[7]}"#, 12, "`choices` is not an object"),
+        (Format::OpenaiChat, r#"{"choices":[{"delta":[]}]}"#, 21, "`delta` is not an object"),
         (
-            Wire::OpenaiChat,
+            Format::OpenaiChat,
             r#"{"choices":[{"delta":{"content":7}}]}"#,
             32,
             "`content` is not a string",
         ),
         (
-            Wire::Anthropic,
+            Format::Anthropic,
             r#"{"type":"content_block_delta","index":0,"delta":7}"#,
             48,
             "`delta` is not an object",
         ),
         (
-            Wire::Anthropic,
+            Format::Anthropic,
             r#"{"type":"content_block_delta","index":"0","delta":{}}"#,
             38,
             "`index` is not a whole number",
         ),
         (
-            Wire::OpenaiResponses,
+            Format::OpenaiResponses,
             r#"{"type":"response.output_text.delta","delta":{}}"#,
             45,
             "`delta` is not a string",
         ),
-        (Wire::OpenaiResponses, r#"{"type":"response.output_item.added"}"#, 0, "`item` is missing"),
         (
-            Wire::Gemini,
+            Format::OpenaiResponses,
+            r#"{"type":"response.output_item.added"}"#,
+            0,
+            "`item` is missing",
+        ),
+        (
+            Format::Gemini,
             r#"{"candidates":[{"content":{"parts":[{"text":1}]}}]}"#,
             44,
             "`text` is not a string",
         ),
-        (Wire::Bedrock, r#"{"contentBlockDelta":[]}"#, 21, "`contentBlockDelta` is not an object"),
-        (Wire::Bedrock, "{}", 0, "the name of the event is missing"),
+        (
+            Format::Bedrock,
+            r#"{"contentBlockDelta":[]}"#,
+            21,
+            "`contentBlockDelta` is not an object",
+        ),
+        (Format::Bedrock, "{}", 0, "the name of the event is missing"),
     ];
     for (wire, data, at, what) in table {
         let (_, ended) = read(wire, [sse(&[data]).as_bytes()]);
@@ -232,8 +252,8 @@ fn values_of_another_type_are_refused_with_their_byte() {
 fn what_nobody_knows_is_left_out_and_said_once() {
     let unknown = sse(&[r#"{"type":"news","delta":1}"#, r#"{"type":"news","delta":2}"#]);
     let expected = "skip unknown: events `news` were left out\ncut";
-    check(Wire::Anthropic, &unknown, expected);
-    check(Wire::OpenaiResponses, &unknown, expected);
+    check(Format::Anthropic, &unknown, expected);
+    check(Format::OpenaiResponses, &unknown, expected);
     let tagged = sse(&[r#"{"news":{}}"#, r#"{"news":{}}"#]);
-    check(Wire::Bedrock, &tagged, expected);
+    check(Format::Bedrock, &tagged, expected);
 }

@@ -3,73 +3,83 @@
 //! Only calls have a beginning of their own. A block in which nothing is said is not written, as
 //! nothing could be told of it but its end.
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 
 use super::{
-    Brief, ENCRYPTED, NAMELESS, Notes, UNMARKED, UNPLACED, UNSIGNED, UNSIGNED_CALL, cut, failure,
-    figures,
-    pen::{is_base64, number, string, write_twice},
-    stopped,
+    ENCRYPTED, LossNotes, NAMELESS, StreamWriterOptions, UNMARKED, UNPLACED, UNSIGNED,
+    UNSIGNED_CALL,
+    json_writer::{is_base64, write_double_escaped, write_number, write_string},
+    stop_word, truncation_error, write_error, write_usage,
 };
 use crate::{
-    canon::{Citation, Failure, Lost, Stop, Trouble, Usage, replies::carries_signature},
+    model::{
+        LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
+        replies::carries_signature,
+    },
     stream::{
-        event::{Event, Opened, Piece},
-        frame::binary::{self, Kind as Message},
+        event::{BlockDelta, BlockStart, StreamEvent},
+        frame::binary::{self, BinaryMessageKind as Message},
     },
 };
 
-pub(crate) struct Bedrock {
-    brief: Brief,
+pub(crate) struct BedrockStreamWriter {
+    brief: StreamWriterOptions,
     line: String,
     scratch: String,
-    usage: Usage,
-    kind: Kind,
+    usage: TokenUsage,
+    kind: BedrockBlockKind,
     /// The number of the open block, or of the next one.
     block: u64,
     /// Something of the open block is written.
-    said: bool,
+    has_content: bool,
     called: bool,
 }
 
 /// What the open block is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BedrockBlockKind {
     Text,
     Reasoning,
     Call,
     FreeText,
 }
 
-impl Bedrock {
-    pub(super) fn new(brief: Brief) -> Bedrock {
-        Bedrock {
+impl BedrockStreamWriter {
+    pub(super) fn new(brief: StreamWriterOptions) -> BedrockStreamWriter {
+        BedrockStreamWriter {
             brief,
             line: String::new(),
             scratch: String::new(),
-            usage: Usage::default(),
-            kind: Kind::Text,
+            usage: TokenUsage::default(),
+            kind: BedrockBlockKind::Text,
             block: 0,
-            said: false,
+            has_content: false,
             called: false,
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    pub(super) fn write_event(
+        &mut self,
+        event: &StreamEvent<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         match event {
-            Event::Start(_) => {
+            StreamEvent::Start(_) => {
                 binary::write(out, Message::Event("messageStart"), b"{\"role\":\"assistant\"}");
             }
-            Event::Open { kind, .. } => self.open(kind, out, notes),
-            Event::More { piece, .. } => self.more(piece, out, notes),
-            Event::Close { .. } => self.close(out),
-            Event::Usage(usage) => self.usage = *usage,
+            StreamEvent::Open { kind, .. } => self.open_block(kind, out, notes),
+            StreamEvent::Delta { delta: piece, .. } => self.write_delta(piece, out, notes),
+            StreamEvent::Close { .. } => self.close_block(out),
+            StreamEvent::Usage(usage) => self.usage = *usage,
             // Servers say so where a call was asked for. This format names every wait for answers.
-            Event::Stop(Stop::End) if self.called => self.stop(&Stop::Calls, out, notes),
-            Event::Stop(stop) => self.stop(stop, out, notes),
-            Event::End => self.end(out, notes),
-            Event::Failed(trouble) => self.fail(trouble, out, notes),
-            Event::Cut => self.fail(&cut(), out, notes),
+            StreamEvent::Stop(StopReason::End) if self.called => {
+                self.write_stop(&StopReason::ToolCalls, out, notes)
+            }
+            StreamEvent::Stop(stop) => self.write_stop(stop, out, notes),
+            StreamEvent::End => self.write_end(out, notes),
+            StreamEvent::Failed(trouble) => self.write_failure(trouble, out, notes),
+            StreamEvent::Truncated => self.write_failure(&truncation_error(), out, notes),
         }
     }
 
@@ -78,77 +88,89 @@ impl Bedrock {
         self.line.capacity() + self.scratch.capacity()
     }
 
-    fn open(&mut self, kind: &Opened<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn open_block(&mut self, kind: &BlockStart<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         self.kind = match kind {
-            Opened::Text => Kind::Text,
-            Opened::Refusal => {
-                notes.add(Lost::Refusal, UNMARKED);
-                Kind::Text
+            BlockStart::Text => BedrockBlockKind::Text,
+            BlockStart::Refusal => {
+                notes.add(LossKind::Refusal, UNMARKED);
+                BedrockBlockKind::Text
             }
-            Opened::Reasoning => Kind::Reasoning,
-            Opened::Redacted(data) if is_base64(data) => {
-                self.kind = Kind::Reasoning;
-                return self.delta("reasoningContent\":{\"redactedContent", "}", out, |line, _| {
-                    data.write_inside(line);
-                });
+            BlockStart::Reasoning => BedrockBlockKind::Reasoning,
+            BlockStart::Redacted(data) if is_base64(data) => {
+                self.kind = BedrockBlockKind::Reasoning;
+                return self.write_delta_event(
+                    "reasoningContent\":{\"redactedContent",
+                    "}",
+                    out,
+                    |line, _| {
+                        data.write_unquoted(line);
+                    },
+                );
             }
-            Opened::Redacted(_) => {
+            BlockStart::Redacted(_) => {
                 return notes
-                    .add(Lost::Reasoning, "redacted reasoning that is no data is left out");
+                    .add(LossKind::Reasoning, "redacted reasoning that is no data is left out");
             }
-            Opened::Call { family: Family::Custom, .. } => Kind::FreeText,
-            Opened::Call { .. } => Kind::Call,
+            BlockStart::Call { family: CallFamily::Custom, .. } => BedrockBlockKind::FreeText,
+            BlockStart::Call { .. } => BedrockBlockKind::Call,
         };
-        let Opened::Call { id, name, signature, .. } = kind else { return };
+        let BlockStart::Call { id, name, signature, .. } = kind else { return };
         if signature.is_some() {
-            notes.add(Lost::Signature, UNSIGNED_CALL);
+            notes.add(LossKind::Signature, UNSIGNED_CALL);
         }
-        self.begin();
+        self.begin_block_event();
         self.line.push_str(",\"start\":{\"toolUse\":{\"toolUseId\":");
-        string(&mut self.line, id.as_ref(), "");
+        write_string(&mut self.line, id.as_ref(), "");
         self.line.push_str(",\"name\":");
         name.write(&mut self.line);
         self.line.push_str("}}}");
-        self.message("contentBlockStart", out);
-        (self.said, self.called) = (true, true);
-        if self.kind == Kind::FreeText {
-            self.delta("toolUse\":{\"input", "}", out, |line, _| {
+        self.write_message("contentBlockStart", out);
+        (self.has_content, self.called) = (true, true);
+        if self.kind == BedrockBlockKind::FreeText {
+            self.write_delta_event("toolUse\":{\"input", "}", out, |line, _| {
                 line.push_str("{\\\"input\\\":\\\"");
             });
         }
     }
 
-    fn more(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_delta(&mut self, piece: &BlockDelta<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         match piece {
-            Piece::Text(words) => {
-                let free = self.kind == Kind::FreeText;
+            BlockDelta::Text(words) => {
+                let free = self.kind == BedrockBlockKind::FreeText;
                 let (key, tail) = match self.kind {
-                    Kind::Text => ("text", ""),
-                    Kind::Reasoning => ("reasoningContent\":{\"text", "}"),
-                    Kind::Call | Kind::FreeText => ("toolUse\":{\"input", "}"),
+                    BedrockBlockKind::Text => ("text", ""),
+                    BedrockBlockKind::Reasoning => ("reasoningContent\":{\"text", "}"),
+                    BedrockBlockKind::Call | BedrockBlockKind::FreeText => {
+                        ("toolUse\":{\"input", "}")
+                    }
                 };
-                self.delta(key, tail, out, |line, scratch| match free {
-                    true => write_twice(line, words, scratch),
-                    false => words.write_inside(line),
+                self.write_delta_event(key, tail, out, |line, scratch| match free {
+                    true => write_double_escaped(line, words, scratch),
+                    false => words.write_unquoted(line),
                 });
             }
-            Piece::Signature(words) if carries_signature(self.brief.from, Wire::Bedrock) => {
-                self.delta("reasoningContent\":{\"signature", "}", out, |line, _| {
-                    words.write_inside(line);
+            BlockDelta::Signature(words) if carries_signature(self.brief.from, Format::Bedrock) => {
+                self.write_delta_event("reasoningContent\":{\"signature", "}", out, |line, _| {
+                    words.write_unquoted(line);
                 });
             }
-            Piece::Signature(_) => notes.add(Lost::Signature, UNSIGNED),
-            Piece::Encrypted(_) => notes.add(Lost::Signature, ENCRYPTED),
-            Piece::Citation(citation) => self.citation(citation, out, notes),
+            BlockDelta::Signature(_) => notes.add(LossKind::Signature, UNSIGNED),
+            BlockDelta::Encrypted(_) => notes.add(LossKind::Signature, ENCRYPTED),
+            BlockDelta::Citation(citation) => self.write_citation(citation, out, notes),
         }
     }
 
-    fn citation(&mut self, citation: &Citation<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
-        let Some(url) = &citation.url else { return notes.add(Lost::Citation, NAMELESS) };
+    fn write_citation(
+        &mut self,
+        citation: &TextCitation<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
+        let Some(url) = &citation.url else { return notes.add(LossKind::Citation, NAMELESS) };
         if citation.span.is_some() {
-            notes.add(Lost::Citation, UNPLACED);
+            notes.add(LossKind::Citation, UNPLACED);
         }
-        self.begin();
+        self.begin_block_event();
         let line = &mut self.line;
         line.push_str(",\"delta\":{\"citation\":{");
         if let Some(title) = &citation.title {
@@ -164,74 +186,81 @@ impl Bedrock {
         line.push_str("\"location\":{\"web\":{\"url\":");
         url.write(line);
         line.push_str("}}}}}");
-        self.said = true;
-        self.message("contentBlockDelta", out);
+        self.has_content = true;
+        self.write_message("contentBlockDelta", out);
     }
 
-    fn close(&mut self, out: &mut Vec<u8>) {
-        if self.kind == Kind::FreeText {
-            self.delta("toolUse\":{\"input", "}", out, |line, _| line.push_str("\\\"}"));
+    fn close_block(&mut self, out: &mut Vec<u8>) {
+        if self.kind == BedrockBlockKind::FreeText {
+            self.write_delta_event("toolUse\":{\"input", "}", out, |line, _| {
+                line.push_str("\\\"}")
+            });
         }
-        if std::mem::take(&mut self.said) {
-            self.begin();
+        if std::mem::take(&mut self.has_content) {
+            self.begin_block_event();
             self.line.push('}');
-            self.message("contentBlockStop", out);
+            self.write_message("contentBlockStop", out);
             self.block += 1;
         }
     }
 
-    fn stop(&mut self, stop: &Stop<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_stop(&mut self, stop: &StopReason<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         self.line.clear();
         self.line.push_str("{\"stopReason\":\"");
-        self.line.push_str(stopped(Wire::Bedrock, stop, notes));
+        self.line.push_str(stop_word(Format::Bedrock, stop, notes));
         self.line.push('"');
-        if let Stop::Sequence(Some(text)) = stop {
+        if let StopReason::Sequence(Some(text)) = stop {
             self.line.push_str(",\"additionalModelResponseFields\":{\"stop_sequence\":");
             text.write(&mut self.line);
             self.line.push('}');
         }
         self.line.push('}');
-        self.message("messageStop", out);
+        self.write_message("messageStop", out);
     }
 
-    fn end(&mut self, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_end(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
         if self.usage.is_empty() {
             return;
         }
         self.line.clear();
         self.line.push_str("{\"usage\":");
-        figures(Wire::Bedrock, &self.usage, &mut self.line, notes);
+        write_usage(Format::Bedrock, &self.usage, &mut self.line, notes);
         self.line.push_str(",\"metrics\":{\"latencyMs\":0}}");
-        self.message("metadata", out);
+        self.write_message("metadata", out);
     }
 
-    fn fail(&mut self, trouble: &Failure<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_failure(
+        &mut self,
+        trouble: &ProviderError<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         // A stream knows five exceptions only.
         let name = match trouble.kind {
-            Trouble::Request
-            | Trouble::Credentials
-            | Trouble::Permission
-            | Trouble::NotFound
-            | Trouble::TooLarge => "validationException",
-            Trouble::RateLimit => "throttlingException",
-            Trouble::Overloaded => "serviceUnavailableException",
-            Trouble::Timeout => "modelStreamErrorException",
-            Trouble::Server => "internalServerException",
+            ProviderErrorKind::InvalidRequest
+            | ProviderErrorKind::Authentication
+            | ProviderErrorKind::Permission
+            | ProviderErrorKind::NotFound
+            | ProviderErrorKind::TooLarge => "validationException",
+            ProviderErrorKind::RateLimit => "throttlingException",
+            ProviderErrorKind::Overloaded => "serviceUnavailableException",
+            ProviderErrorKind::Timeout => "modelStreamErrorException",
+            ProviderErrorKind::Server => "internalServerException",
         };
         self.line.clear();
-        failure(Wire::Bedrock, trouble, &mut self.line, notes);
+        write_error(Format::Bedrock, trouble, &mut self.line, notes);
         binary::write(out, Message::Exception(name), self.line.as_bytes());
     }
 
     /// Writes a delta: its key, and what closes it behind its text.
-    fn delta(
+    fn write_delta_event(
         &mut self,
         key: &str,
         tail: &str,
         out: &mut Vec<u8>,
         text: impl FnOnce(&mut String, &mut String),
     ) {
-        self.begin();
+        self.begin_block_event();
         self.line.push_str(",\"delta\":{\"");
         self.line.push_str(key);
         self.line.push_str("\":\"");
@@ -239,18 +268,18 @@ impl Bedrock {
         self.line.push('"');
         self.line.push_str(tail);
         self.line.push_str("}}");
-        self.said = true;
-        self.message("contentBlockDelta", out);
+        self.has_content = true;
+        self.write_message("contentBlockDelta", out);
     }
 
     /// Begins what is said about the open block.
-    fn begin(&mut self) {
+    fn begin_block_event(&mut self) {
         self.line.clear();
         self.line.push_str("{\"contentBlockIndex\":");
-        number(&mut self.line, self.block);
+        write_number(&mut self.line, self.block);
     }
 
-    fn message(&self, name: &str, out: &mut Vec<u8>) {
+    fn write_message(&self, name: &str, out: &mut Vec<u8>) {
         binary::write(out, Message::Event(name), self.line.as_bytes());
     }
 }

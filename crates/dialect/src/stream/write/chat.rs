@@ -3,40 +3,40 @@
 //! The format has one text, one reasoning and a list of calls. Several texts become one as they are;
 //! several thoughts are its paragraphs.
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 
 use super::{
-    Brief, ENCRYPTED, NAMELESS, Notes, UNQUOTED, UNREADABLE, UNSIGNED, cut, failure, figures,
-    pen::{characters, number, string, url_citation},
-    stopped,
+    ENCRYPTED, LossNotes, NAMELESS, StreamWriterOptions, UNQUOTED, UNREADABLE, UNSIGNED,
+    json_writer::{count_characters, write_number, write_string, write_url_citation},
+    stop_word, truncation_error, write_error, write_usage,
 };
 use crate::{
-    canon::{Citation, Failure, Lost, Usage, Words, replies::reply_id},
-    stream::event::{Event, Head, Opened, Piece},
+    model::{JsonText, LossKind, ProviderError, TextCitation, TokenUsage, replies::reply_id},
+    stream::event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
 };
 
-pub(crate) struct Chat {
-    brief: Brief,
+pub(crate) struct ChatStreamWriter {
+    brief: StreamWriterOptions,
     /// What every chunk begins with, up to its choices.
     head: String,
     line: String,
-    usage: Usage,
-    kind: Kind,
+    usage: TokenUsage,
+    kind: ChatBlockKind,
     calls: u64,
     citations: u64,
     /// Some reasoning is told.
-    thought: bool,
+    has_reasoning: bool,
     /// Nothing of the open block is told yet.
     fresh: bool,
     /// Characters of the texts before this one.
-    before: u64,
+    characters_before: u64,
     /// Characters of this text.
-    said: u64,
+    characters_written: u64,
 }
 
 /// What the open block is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ChatBlockKind {
     Text,
     Refusal,
     Reasoning,
@@ -45,41 +45,46 @@ enum Kind {
     Redacted,
 }
 
-impl Chat {
-    pub(super) fn new(brief: Brief) -> Chat {
-        Chat {
+impl ChatStreamWriter {
+    pub(super) fn new(brief: StreamWriterOptions) -> ChatStreamWriter {
+        ChatStreamWriter {
             brief,
             head: String::new(),
             line: String::new(),
-            usage: Usage::default(),
-            kind: Kind::Text,
+            usage: TokenUsage::default(),
+            kind: ChatBlockKind::Text,
             calls: 0,
             citations: 0,
-            thought: false,
+            has_reasoning: false,
             fresh: false,
-            before: 0,
-            said: 0,
+            characters_before: 0,
+            characters_written: 0,
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    pub(super) fn write_event(
+        &mut self,
+        event: &StreamEvent<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         match event {
-            Event::Start(head) => self.start(head, out),
-            Event::Open { kind, .. } => self.open(kind, out, notes),
-            Event::More { piece, .. } => self.more(piece, out, notes),
-            Event::Close { .. } => {}
-            Event::Usage(usage) => self.usage = *usage,
-            Event::Stop(stop) => {
-                let word = stopped(Wire::OpenaiChat, stop, notes);
-                self.begin();
+            StreamEvent::Start(head) => self.write_start(head, out),
+            StreamEvent::Open { kind, .. } => self.open_block(kind, out, notes),
+            StreamEvent::Delta { delta: piece, .. } => self.write_delta(piece, out, notes),
+            StreamEvent::Close { .. } => {}
+            StreamEvent::Usage(usage) => self.usage = *usage,
+            StreamEvent::Stop(stop) => {
+                let word = stop_word(Format::OpenaiChat, stop, notes);
+                self.begin_chunk();
                 self.line.push_str("[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
                 self.line.push_str(word);
                 self.line.push_str("\"}]}\n\n");
-                self.done(out);
+                self.end_chunk(out);
             }
-            Event::End => self.end(out, notes),
-            Event::Failed(trouble) => self.fail(trouble, out, notes),
-            Event::Cut => self.fail(&cut(), out, notes),
+            StreamEvent::End => self.write_end(out, notes),
+            StreamEvent::Failed(trouble) => self.write_failure(trouble, out, notes),
+            StreamEvent::Truncated => self.write_failure(&truncation_error(), out, notes),
         }
     }
 
@@ -88,44 +93,48 @@ impl Chat {
         self.head.capacity() + self.line.capacity()
     }
 
-    fn start(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
+    fn write_start(&mut self, head: &ReplyHead<'_>, out: &mut Vec<u8>) {
         self.head.push_str("data: {\"id\":");
-        let id = reply_id(Wire::OpenaiChat, head.id.as_deref(), &self.brief.seed);
-        Words::from(id).write(&mut self.head);
+        let id = reply_id(Format::OpenaiChat, head.id.as_deref(), &self.brief.seed);
+        JsonText::from(id).write(&mut self.head);
         self.head.push_str(",\"object\":\"chat.completion.chunk\",\"created\":");
-        number(&mut self.head, head.created.unwrap_or(0));
+        write_number(&mut self.head, head.created.unwrap_or(0));
         self.head.push_str(",\"model\":");
-        string(&mut self.head, head.model.as_ref(), "unknown");
+        write_string(&mut self.head, head.model.as_ref(), "unknown");
         self.head.push_str(",\"choices\":");
-        self.delta(out, |line| line.push_str("\"role\":\"assistant\",\"content\":\"\""));
+        self.write_delta_chunk(out, |line| {
+            line.push_str("\"role\":\"assistant\",\"content\":\"\"")
+        });
     }
 
-    fn open(&mut self, kind: &Opened<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn open_block(&mut self, kind: &BlockStart<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         self.kind = match kind {
-            Opened::Text => Kind::Text,
-            Opened::Refusal => Kind::Refusal,
-            Opened::Reasoning => Kind::Reasoning,
-            Opened::Redacted(_) => Kind::Redacted,
-            Opened::Call { family: Family::Custom, .. } => Kind::Custom,
-            Opened::Call { .. } => Kind::Function,
+            BlockStart::Text => ChatBlockKind::Text,
+            BlockStart::Refusal => ChatBlockKind::Refusal,
+            BlockStart::Reasoning => ChatBlockKind::Reasoning,
+            BlockStart::Redacted(_) => ChatBlockKind::Redacted,
+            BlockStart::Call { family: CallFamily::Custom, .. } => ChatBlockKind::Custom,
+            BlockStart::Call { .. } => ChatBlockKind::Function,
         };
         self.fresh = true;
         match kind {
-            Opened::Text => self.before += std::mem::take(&mut self.said),
-            Opened::Refusal | Opened::Reasoning => {}
-            Opened::Redacted(_) => notes.add(Lost::Reasoning, UNREADABLE),
-            Opened::Call { id, name, family, signature } => {
+            BlockStart::Text => {
+                self.characters_before += std::mem::take(&mut self.characters_written)
+            }
+            BlockStart::Refusal | BlockStart::Reasoning => {}
+            BlockStart::Redacted(_) => notes.add(LossKind::Reasoning, UNREADABLE),
+            BlockStart::Call { id, name, family, signature } => {
                 let index = self.calls;
                 self.calls += 1;
                 let (kind, input) = match family {
-                    Family::Custom => ("custom", "input"),
+                    CallFamily::Custom => ("custom", "input"),
                     _ => ("function", "arguments"),
                 };
-                self.delta(out, |line| {
+                self.write_delta_chunk(out, |line| {
                     line.push_str("\"tool_calls\":[{\"index\":");
-                    number(line, index);
+                    write_number(line, index);
                     line.push_str(",\"id\":");
-                    string(line, id.as_ref(), "");
+                    write_string(line, id.as_ref(), "");
                     line.push_str(",\"type\":\"");
                     line.push_str(kind);
                     line.push_str("\",\"");
@@ -146,111 +155,125 @@ impl Chat {
         }
     }
 
-    fn more(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_delta(&mut self, piece: &BlockDelta<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         match piece {
-            Piece::Text(words) => self.text(words, out, notes),
-            Piece::Signature(_) => notes.add(Lost::Signature, UNSIGNED),
-            Piece::Encrypted(_) => notes.add(Lost::Signature, ENCRYPTED),
-            Piece::Citation(citation) => self.citation(citation, out, notes),
+            BlockDelta::Text(words) => self.write_text(words, out, notes),
+            BlockDelta::Signature(_) => notes.add(LossKind::Signature, UNSIGNED),
+            BlockDelta::Encrypted(_) => notes.add(LossKind::Signature, ENCRYPTED),
+            BlockDelta::Citation(citation) => self.write_citation(citation, out, notes),
         }
     }
 
-    fn text(&mut self, words: &Words<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_text(&mut self, words: &JsonText<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         let index = self.calls.saturating_sub(1);
         let fresh = std::mem::take(&mut self.fresh);
-        if fresh && self.kind == Kind::Text && self.calls > 0 {
-            notes.add(Lost::Order, "a text behind a call stands before it");
+        if fresh && self.kind == ChatBlockKind::Text && self.calls > 0 {
+            notes.add(LossKind::Order, "a text behind a call stands before it");
         }
-        if fresh && self.kind == Kind::Reasoning && (self.calls > 0 || self.before + self.said > 0)
+        if fresh
+            && self.kind == ChatBlockKind::Reasoning
+            && (self.calls > 0 || self.characters_before + self.characters_written > 0)
         {
-            notes.add(Lost::Order, "reasoning behind a text or a call stands before it");
+            notes.add(LossKind::Order, "reasoning behind a text or a call stands before it");
         }
         let (key, input, tail) = match self.kind {
-            Kind::Text => ("\"content\":\"", "", "\""),
-            Kind::Refusal => ("\"refusal\":\"", "", "\""),
-            Kind::Reasoning => {
+            ChatBlockKind::Text => ("\"content\":\"", "", "\""),
+            ChatBlockKind::Refusal => ("\"refusal\":\"", "", "\""),
+            ChatBlockKind::Reasoning => {
                 // A paragraph of its own.
-                let apart = std::mem::replace(&mut self.thought, true) && fresh;
+                let apart = std::mem::replace(&mut self.has_reasoning, true) && fresh;
                 let key = "\"reasoning_content\":\"";
                 (if apart { "\"reasoning_content\":\"\\n\\n" } else { key }, "", "\"")
             }
-            Kind::Function => {
+            ChatBlockKind::Function => {
                 ("\"tool_calls\":[{\"index\":", ",\"function\":{\"arguments\":\"", "\"}}]")
             }
-            Kind::Custom => ("\"tool_calls\":[{\"index\":", ",\"custom\":{\"input\":\"", "\"}}]"),
-            Kind::Redacted => return,
+            ChatBlockKind::Custom => {
+                ("\"tool_calls\":[{\"index\":", ",\"custom\":{\"input\":\"", "\"}}]")
+            }
+            ChatBlockKind::Redacted => return,
         };
         let mut said = 0;
-        let counts = self.kind == Kind::Text;
-        self.delta(out, |line| {
+        let counts = self.kind == ChatBlockKind::Text;
+        self.write_delta_chunk(out, |line| {
             line.push_str(key);
             if !input.is_empty() {
-                number(line, index);
+                write_number(line, index);
                 line.push_str(input);
             }
             let start = line.len();
-            words.write_inside(line);
+            words.write_unquoted(line);
             if counts {
-                said = characters(line.get(start..).unwrap_or(""));
+                said = count_characters(line.get(start..).unwrap_or(""));
             }
             line.push_str(tail);
         });
-        self.said += said;
+        self.characters_written += said;
     }
 
-    fn citation(&mut self, citation: &Citation<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_citation(
+        &mut self,
+        citation: &TextCitation<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         if citation.url.is_none() {
-            return notes.add(Lost::Citation, NAMELESS);
+            return notes.add(LossKind::Citation, NAMELESS);
         }
         if citation.quote.as_ref().is_some_and(|quote| !quote.is_empty()) {
-            notes.add(Lost::Citation, UNQUOTED);
+            notes.add(LossKind::Citation, UNQUOTED);
         }
-        let (before, said) = (self.before, self.said);
+        let (before, said) = (self.characters_before, self.characters_written);
         let index = self.citations;
         self.citations += 1;
-        self.delta(out, |line| {
+        self.write_delta_chunk(out, |line| {
             line.push_str("\"annotations\":[{\"index\":");
-            number(line, index);
+            write_number(line, index);
             line.push_str(",\"type\":\"url_citation\",\"url_citation\":{");
-            url_citation(line, citation, before, said);
+            write_url_citation(line, citation, before, said);
             line.push_str("}}]");
         });
     }
 
-    fn end(&mut self, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_end(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
         if self.brief.usage && !self.usage.is_empty() {
-            self.begin();
+            self.begin_chunk();
             self.line.push_str("[],\"usage\":");
-            figures(Wire::OpenaiChat, &self.usage, &mut self.line, notes);
+            write_usage(Format::OpenaiChat, &self.usage, &mut self.line, notes);
             self.line.push_str("}\n\n");
-            self.done(out);
+            self.end_chunk(out);
         }
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 
-    fn fail(&mut self, trouble: &Failure<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_failure(
+        &mut self,
+        trouble: &ProviderError<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         self.line.clear();
         self.line.push_str("data: ");
-        failure(Wire::OpenaiChat, trouble, &mut self.line, notes);
+        write_error(Format::OpenaiChat, trouble, &mut self.line, notes);
         self.line.push_str("\n\n");
-        self.done(out);
+        self.end_chunk(out);
     }
 
     /// Writes a chunk with a delta of these fields.
-    fn delta(&mut self, out: &mut Vec<u8>, fields: impl FnOnce(&mut String)) {
-        self.begin();
+    fn write_delta_chunk(&mut self, out: &mut Vec<u8>, fields: impl FnOnce(&mut String)) {
+        self.begin_chunk();
         self.line.push_str("[{\"index\":0,\"delta\":{");
         fields(&mut self.line);
         self.line.push_str("},\"finish_reason\":null}]}\n\n");
-        self.done(out);
+        self.end_chunk(out);
     }
 
-    fn begin(&mut self) {
+    fn begin_chunk(&mut self) {
         self.line.clear();
         self.line.push_str(&self.head);
     }
 
-    fn done(&mut self, out: &mut Vec<u8>) {
+    fn end_chunk(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.line.as_bytes());
     }
 }

@@ -4,42 +4,44 @@
 //! are no object then is no call: it is left out, and an answer that would have waited for it says
 //! that the call failed.
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 
 use super::{
-    Brief, ENCRYPTED, Notes, UNMARKED, UNREADABLE, UNSIGNED, cut, failure, figures, pen::is_base64,
-    stopped,
+    ENCRYPTED, LossNotes, StreamWriterOptions, UNMARKED, UNREADABLE, UNSIGNED,
+    json_writer::is_base64, stop_word, truncation_error, write_error, write_usage,
 };
 use crate::{
-    canon::{Failure, Lost, Stop, Usage, Words, replies::carries_signature},
     json::unescape,
-    outline::is_object,
+    model::{
+        JsonText, LossKind, ProviderError, StopReason, TokenUsage, replies::carries_signature,
+    },
+    outline::is_json_object,
     stream::{
-        event::{Event, Head, Opened, Piece},
-        order::owned_stop,
+        event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
+        sequencer::owned_stop,
     },
 };
 
-pub(crate) struct Gemini {
-    brief: Brief,
+pub(crate) struct GeminiStreamWriter {
+    brief: StreamWriterOptions,
     line: String,
     /// What every chunk ends with, behind its candidates.
     tail: String,
-    usage: Usage,
-    stop: Option<Stop<'static>>,
-    kind: Kind,
+    usage: TokenUsage,
+    stop: Option<StopReason<'static>>,
+    kind: GeminiBlockKind,
     /// The fields of an open call before its arguments.
     call: String,
     /// Its arguments in their JSON spelling.
     arguments: String,
-    signature: Option<Words<'static>>,
+    signature: Option<JsonText<'static>>,
     /// A call was no call.
     malformed: bool,
 }
 
 /// What the open block is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GeminiBlockKind {
     Text,
     Thought,
     Redacted,
@@ -47,15 +49,15 @@ enum Kind {
     FreeText,
 }
 
-impl Gemini {
-    pub(super) fn new(brief: Brief) -> Gemini {
-        Gemini {
+impl GeminiStreamWriter {
+    pub(super) fn new(brief: StreamWriterOptions) -> GeminiStreamWriter {
+        GeminiStreamWriter {
             brief,
             line: String::new(),
             tail: String::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             stop: None,
-            kind: Kind::Text,
+            kind: GeminiBlockKind::Text,
             call: String::new(),
             arguments: String::new(),
             signature: None,
@@ -63,26 +65,31 @@ impl Gemini {
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    pub(super) fn write_event(
+        &mut self,
+        event: &StreamEvent<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         match event {
-            Event::Start(head) => self.start(head),
-            Event::Open { kind, .. } => self.open(kind, notes),
-            Event::More { piece, .. } => self.more(piece, out, notes),
-            Event::Close { .. } => self.close(out, notes),
-            Event::Usage(usage) => self.usage = *usage,
+            StreamEvent::Start(head) => self.write_start(head),
+            StreamEvent::Open { kind, .. } => self.open_block(kind, notes),
+            StreamEvent::Delta { delta: piece, .. } => self.write_delta(piece, out, notes),
+            StreamEvent::Close { .. } => self.close_block(out, notes),
+            StreamEvent::Usage(usage) => self.usage = *usage,
             // The figures may still follow, and stand in the same chunk.
-            Event::Stop(stop) => self.stop = Some(owned_stop(stop)),
-            Event::End => self.end(out, notes),
-            Event::Failed(trouble) => self.fail(trouble, out, notes),
-            Event::Cut => self.fail(&cut(), out, notes),
+            StreamEvent::Stop(stop) => self.stop = Some(owned_stop(stop)),
+            StreamEvent::End => self.write_end(out, notes),
+            StreamEvent::Failed(trouble) => self.write_failure(trouble, out, notes),
+            StreamEvent::Truncated => self.write_failure(&truncation_error(), out, notes),
         }
     }
 
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn held_bytes(&self) -> usize {
         self.call.len() + self.arguments.len()
     }
 
-    fn start(&mut self, head: &Head<'_>) {
+    fn write_start(&mut self, head: &ReplyHead<'_>) {
         for (key, words) in [("modelVersion", &head.model), ("responseId", &head.id)] {
             let Some(words) = words else { continue };
             self.tail.extend([",\"", key, "\":"]);
@@ -91,19 +98,19 @@ impl Gemini {
         self.tail.push_str("}\n\n");
     }
 
-    fn open(&mut self, kind: &Opened<'_>, notes: &mut Notes) {
+    fn open_block(&mut self, kind: &BlockStart<'_>, notes: &mut LossNotes) {
         self.kind = match kind {
-            Opened::Text => Kind::Text,
-            Opened::Refusal => {
-                notes.add(Lost::Refusal, UNMARKED);
-                Kind::Text
+            BlockStart::Text => GeminiBlockKind::Text,
+            BlockStart::Refusal => {
+                notes.add(LossKind::Refusal, UNMARKED);
+                GeminiBlockKind::Text
             }
-            Opened::Reasoning => Kind::Thought,
-            Opened::Redacted(_) => {
-                notes.add(Lost::Reasoning, UNREADABLE);
-                Kind::Redacted
+            BlockStart::Reasoning => GeminiBlockKind::Thought,
+            BlockStart::Redacted(_) => {
+                notes.add(LossKind::Reasoning, UNREADABLE);
+                GeminiBlockKind::Redacted
             }
-            Opened::Call { id, name, family, signature } => {
+            BlockStart::Call { id, name, family, signature } => {
                 self.call.push('{');
                 if let Some(id) = id {
                     self.call.push_str("\"id\":");
@@ -112,67 +119,71 @@ impl Gemini {
                 }
                 self.call.push_str("\"name\":");
                 name.write(&mut self.call);
-                self.signature = signature.as_ref().map(Words::to_static);
-                if *family == Family::Custom { Kind::FreeText } else { Kind::Call }
+                self.signature = signature.as_ref().map(JsonText::to_static);
+                if *family == CallFamily::Custom {
+                    GeminiBlockKind::FreeText
+                } else {
+                    GeminiBlockKind::Call
+                }
             }
         };
     }
 
-    fn more(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_delta(&mut self, piece: &BlockDelta<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         match (piece, self.kind) {
-            (Piece::Text(words), Kind::Text) => self.part(out, |line| {
+            (BlockDelta::Text(words), GeminiBlockKind::Text) => self.write_part(out, |line| {
                 line.push_str("\"text\":");
                 words.write(line);
             }),
-            (Piece::Text(words), Kind::Thought) => self.part(out, |line| {
+            (BlockDelta::Text(words), GeminiBlockKind::Thought) => self.write_part(out, |line| {
                 line.push_str("\"text\":");
                 words.write(line);
                 line.push_str(",\"thought\":true");
             }),
-            (Piece::Text(words), Kind::Call | Kind::FreeText) => {
-                words.write_inside(&mut self.arguments);
+            (BlockDelta::Text(words), GeminiBlockKind::Call | GeminiBlockKind::FreeText) => {
+                words.write_unquoted(&mut self.arguments);
             }
-            (Piece::Text(_), Kind::Redacted) => {}
-            (Piece::Signature(words), _)
-                if carries_signature(self.brief.from, Wire::Gemini) && is_base64(words) =>
+            (BlockDelta::Text(_), GeminiBlockKind::Redacted) => {}
+            (BlockDelta::Signature(words), _)
+                if carries_signature(self.brief.from, Format::Gemini) && is_base64(words) =>
             {
-                self.part(out, |line| {
+                self.write_part(out, |line| {
                     line.push_str("\"text\":\"\",\"thought\":true,\"thoughtSignature\":");
                     words.write(line);
                 });
             }
-            (Piece::Signature(_), _) => notes.add(Lost::Signature, UNSIGNED),
-            (Piece::Encrypted(_), _) => notes.add(Lost::Signature, ENCRYPTED),
-            (Piece::Citation(_), _) => {
+            (BlockDelta::Signature(_), _) => notes.add(LossKind::Signature, UNSIGNED),
+            (BlockDelta::Encrypted(_), _) => notes.add(LossKind::Signature, ENCRYPTED),
+            (BlockDelta::Citation(_), _) => {
                 let note = "where a text comes from has no place in this format";
-                notes.add(Lost::Citation, note);
+                notes.add(LossKind::Citation, note);
             }
         }
     }
 
-    fn close(&mut self, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn close_block(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
         let free = match self.kind {
-            Kind::Text | Kind::Thought | Kind::Redacted => return,
-            Kind::Call => false,
-            Kind::FreeText => true,
+            GeminiBlockKind::Text | GeminiBlockKind::Thought | GeminiBlockKind::Redacted => return,
+            GeminiBlockKind::Call => false,
+            GeminiBlockKind::FreeText => true,
         };
         let call = std::mem::take(&mut self.call);
         let arguments = std::mem::take(&mut self.arguments);
         let object =
             if free { format!("{{\"input\":\"{arguments}\"}}") } else { unescape(&arguments) };
-        if !is_object(&object) {
+        if !is_json_object(&object) {
             self.malformed = true;
             return notes
-                .add(Lost::Arguments, "a call whose arguments are no JSON object is left out");
+                .add(LossKind::Arguments, "a call whose arguments are no JSON object is left out");
         }
         let signature = self.signature.take().filter(|signature| {
             let known = is_base64(signature);
             if !known {
-                notes.add(Lost::Signature, "a signature that is not Google's is left out");
+                notes.add(LossKind::Signature, "a signature that is not Google's is left out");
             }
             known
         });
-        self.part(out, |line| {
+        self.write_part(out, |line| {
             line.push_str("\"functionCall\":");
             line.push_str(&call);
             line.push_str(",\"args\":");
@@ -186,49 +197,54 @@ impl Gemini {
         });
     }
 
-    fn end(&mut self, out: &mut Vec<u8>, notes: &mut Notes) {
-        let stop = match self.stop.take().unwrap_or(Stop::End) {
-            Stop::End | Stop::Calls if self.malformed => Stop::Malformed,
+    fn write_end(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
+        let stop = match self.stop.take().unwrap_or(StopReason::End) {
+            StopReason::End | StopReason::ToolCalls if self.malformed => StopReason::MalformedCall,
             stop => stop,
         };
         // Clients take a chunk without any part for a broken one.
-        self.begin();
+        self.begin_chunk();
         self.line.push_str("{\"text\":\"\"}]},\"finishReason\":\"");
-        self.line.push_str(stopped(Wire::Gemini, &stop, notes));
+        self.line.push_str(stop_word(Format::Gemini, &stop, notes));
         self.line.push_str("\",\"index\":0}]");
         if !self.usage.is_empty() {
             self.line.push_str(",\"usageMetadata\":");
-            figures(Wire::Gemini, &self.usage, &mut self.line, notes);
+            write_usage(Format::Gemini, &self.usage, &mut self.line, notes);
         }
-        self.done(out);
+        self.end_chunk(out);
     }
 
-    fn fail(&mut self, trouble: &Failure<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_failure(
+        &mut self,
+        trouble: &ProviderError<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         if !self.call.is_empty() {
-            notes.add(Lost::Arguments, "a call that was cut off is left out");
+            notes.add(LossKind::Arguments, "a call that was cut off is left out");
         }
         self.line.clear();
         self.line.push_str("data: ");
-        failure(Wire::Gemini, trouble, &mut self.line, notes);
+        write_error(Format::Gemini, trouble, &mut self.line, notes);
         self.line.push_str("\n\n");
         out.extend_from_slice(self.line.as_bytes());
     }
 
     /// Writes a chunk with a part of these fields.
-    fn part(&mut self, out: &mut Vec<u8>, fields: impl FnOnce(&mut String)) {
-        self.begin();
+    fn write_part(&mut self, out: &mut Vec<u8>, fields: impl FnOnce(&mut String)) {
+        self.begin_chunk();
         self.line.push('{');
         fields(&mut self.line);
         self.line.push_str("}]},\"index\":0}]");
-        self.done(out);
+        self.end_chunk(out);
     }
 
-    fn begin(&mut self) {
+    fn begin_chunk(&mut self) {
         self.line.clear();
         self.line.push_str("data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[");
     }
 
-    fn done(&mut self, out: &mut Vec<u8>) {
+    fn end_chunk(&mut self, out: &mut Vec<u8>) {
         self.line.push_str(&self.tail);
         out.extend_from_slice(self.line.as_bytes());
     }

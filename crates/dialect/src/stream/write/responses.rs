@@ -8,27 +8,27 @@
 
 mod item;
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{CallFamily, Format};
 
 use super::{
-    Brief, NAMELESS, Notes, UNQUOTED, UNREADABLE, UNSIGNED, UNSIGNED_CALL, cut, figures,
-    pen::{characters, number, string, url_citation},
-    stopped,
+    LossNotes, NAMELESS, StreamWriterOptions, UNQUOTED, UNREADABLE, UNSIGNED, UNSIGNED_CALL,
+    json_writer::{count_characters, write_number, write_string, write_url_citation},
+    stop_word, truncation_error, write_usage,
 };
 use crate::{
-    canon::{
-        Citation, Failure, Lost, Stop, Trouble, Usage, Words,
+    model::{
+        JsonText, LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
         replies::{item_id, reply_id},
     },
     stream::{
-        event::{Event, Head, Opened, Piece},
-        order::{lent, owned_stop},
+        event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
+        sequencer::{borrowed_text, owned_stop},
     },
 };
-use item::{Item, Kind};
+use item::{ResponsesOutputItem, ResponsesOutputKind};
 
-pub(crate) struct Responses {
-    brief: Brief,
+pub(crate) struct ResponsesStreamWriter {
+    brief: StreamWriterOptions,
     line: String,
     id: String,
     /// The fields of the response that never change.
@@ -37,23 +37,23 @@ pub(crate) struct Responses {
     /// The whole items.
     output: String,
     items: usize,
-    item: Option<Item>,
+    item: Option<ResponsesOutputItem>,
     /// A block of which nothing is written yet.
-    waiting: Option<Waiting>,
-    usage: Usage,
-    stop: Option<Stop<'static>>,
+    waiting: Option<UnstartedBlock>,
+    usage: TokenUsage,
+    stop: Option<StopReason<'static>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Waiting {
+enum UnstartedBlock {
     Text,
     Refusal,
     Reasoning,
 }
 
-impl Responses {
-    pub(super) fn new(brief: Brief) -> Responses {
-        Responses {
+impl ResponsesStreamWriter {
+    pub(super) fn new(brief: StreamWriterOptions) -> ResponsesStreamWriter {
+        ResponsesStreamWriter {
             brief,
             line: String::new(),
             id: String::new(),
@@ -63,90 +63,104 @@ impl Responses {
             items: 0,
             item: None,
             waiting: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             stop: None,
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    pub(super) fn write_event(
+        &mut self,
+        event: &StreamEvent<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         match event {
-            Event::Start(head) => self.start(head, out),
-            Event::Open { kind, .. } => self.open(kind, out, notes),
-            Event::More { piece, .. } => self.more(piece, out, notes),
-            Event::Close { .. } => self.close(out),
-            Event::Usage(usage) => self.usage = *usage,
+            StreamEvent::Start(head) => self.write_start(head, out),
+            StreamEvent::Open { kind, .. } => self.open_block(kind, out, notes),
+            StreamEvent::Delta { delta: piece, .. } => self.write_delta(piece, out, notes),
+            StreamEvent::Close { .. } => self.close_block(out),
+            StreamEvent::Usage(usage) => self.usage = *usage,
             // The figures may still follow, and stand in the same event.
-            Event::Stop(stop) => {
-                self.finish(out);
+            StreamEvent::Stop(stop) => {
+                self.finish_item(out);
                 self.stop = Some(owned_stop(stop));
             }
-            Event::End => self.end(out, notes),
-            Event::Failed(trouble) => self.fail(trouble, out, notes),
-            Event::Cut => self.fail(&cut(), out, notes),
+            StreamEvent::End => self.write_end(out, notes),
+            StreamEvent::Failed(trouble) => self.write_failure(trouble, out, notes),
+            StreamEvent::Truncated => self.write_failure(&truncation_error(), out, notes),
         }
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.output.len() + self.item.as_ref().map_or(0, Item::bytes)
+    pub(super) fn held_bytes(&self) -> usize {
+        self.output.len() + self.item.as_ref().map_or(0, ResponsesOutputItem::bytes)
     }
 
-    fn start(&mut self, head: &Head<'_>, out: &mut Vec<u8>) {
-        let id = reply_id(Wire::OpenaiResponses, head.id.as_deref(), &self.brief.seed);
+    fn write_start(&mut self, head: &ReplyHead<'_>, out: &mut Vec<u8>) {
+        let id = reply_id(Format::OpenaiResponses, head.id.as_deref(), &self.brief.seed);
         self.id = id.into_owned();
         let about = &mut self.about;
         about.push_str("\"id\":");
-        Words::from(&*self.id).write(about);
+        JsonText::from(&*self.id).write(about);
         about.push_str(",\"object\":\"response\",\"created_at\":");
-        number(about, head.created.unwrap_or(0));
+        write_number(about, head.created.unwrap_or(0));
         about.push_str(",\"model\":");
-        string(about, head.model.as_ref(), "unknown");
+        write_string(about, head.model.as_ref(), "unknown");
         about.push_str(",\"instructions\":null,\"metadata\":{},\"parallel_tool_calls\":true");
         about
             .push_str(",\"temperature\":null,\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null");
         for name in ["response.created", "response.in_progress"] {
-            self.begin(name);
-            self.response("in_progress", |line| {
+            self.begin_event(name);
+            self.write_response("in_progress", |line| {
                 line.push_str("\"error\":null,\"incomplete_details\":null,\"usage\":null");
             });
-            self.done(out);
+            self.end_event(out);
         }
     }
 
-    fn open(&mut self, kind: &Opened<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn open_block(&mut self, kind: &BlockStart<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         match kind {
-            Opened::Text => self.waiting = Some(Waiting::Text),
-            Opened::Refusal => self.waiting = Some(Waiting::Refusal),
-            Opened::Reasoning => {
-                self.finish(out);
-                self.waiting = Some(Waiting::Reasoning);
+            BlockStart::Text => self.waiting = Some(UnstartedBlock::Text),
+            BlockStart::Refusal => self.waiting = Some(UnstartedBlock::Refusal),
+            BlockStart::Reasoning => {
+                self.finish_item(out);
+                self.waiting = Some(UnstartedBlock::Reasoning);
             }
-            Opened::Redacted(_) => {
-                self.finish(out);
-                notes.add(Lost::Reasoning, UNREADABLE);
+            BlockStart::Redacted(_) => {
+                self.finish_item(out);
+                notes.add(LossKind::Reasoning, UNREADABLE);
             }
-            Opened::Call { id, name, family, signature } => {
+            BlockStart::Call { id, name, family, signature } => {
                 if signature.is_some() {
-                    notes.add(Lost::Signature, UNSIGNED_CALL);
+                    notes.add(LossKind::Signature, UNSIGNED_CALL);
                 }
                 let mut about = String::from("\"call_id\":");
-                string(&mut about, id.as_ref(), "");
+                write_string(&mut about, id.as_ref(), "");
                 about.push_str(",\"name\":");
                 name.write(&mut about);
-                let custom = *family == Family::Custom;
-                self.add(if custom { Kind::Custom } else { Kind::Function }, about, out);
+                let custom = *family == CallFamily::Custom;
+                self.begin_item(
+                    if custom {
+                        ResponsesOutputKind::Custom
+                    } else {
+                        ResponsesOutputKind::Function
+                    },
+                    about,
+                    out,
+                );
             }
         }
     }
 
     /// Begins an item.
-    fn add(&mut self, kind: Kind, about: String, out: &mut Vec<u8>) {
-        self.finish(out);
-        let item = Item::new(kind, item_id(kind.prefix(), &self.id, self.items), about);
-        self.begin("response.output_item.added");
-        self.index();
+    fn begin_item(&mut self, kind: ResponsesOutputKind, about: String, out: &mut Vec<u8>) {
+        self.finish_item(out);
+        let item =
+            ResponsesOutputItem::new(kind, item_id(kind.prefix(), &self.id, self.items), about);
+        self.begin_event("response.output_item.added");
+        self.write_output_index();
         self.line.push_str(",\"item\":");
         item.write(&mut self.line, "in_progress");
-        self.done(out);
+        self.end_event(out);
         self.item = Some(item);
     }
 
@@ -154,12 +168,14 @@ impl Responses {
     fn begin_block(&mut self, out: &mut Vec<u8>) {
         match self.waiting.take() {
             None => {}
-            Some(Waiting::Reasoning) => self.add(Kind::Reasoning, String::new(), out),
-            Some(part @ (Waiting::Text | Waiting::Refusal)) => {
-                if self.item.as_ref().is_none_or(|item| item.kind != Kind::Message) {
-                    self.add(Kind::Message, String::new(), out);
+            Some(UnstartedBlock::Reasoning) => {
+                self.begin_item(ResponsesOutputKind::Reasoning, String::new(), out)
+            }
+            Some(part @ (UnstartedBlock::Text | UnstartedBlock::Refusal)) => {
+                if self.item.as_ref().is_none_or(|item| item.kind != ResponsesOutputKind::Message) {
+                    self.begin_item(ResponsesOutputKind::Message, String::new(), out);
                 }
-                self.open_part(part == Waiting::Refusal, out);
+                self.open_part(part == UnstartedBlock::Refusal, out);
             }
         }
     }
@@ -167,112 +183,121 @@ impl Responses {
     fn open_part(&mut self, refusal: bool, out: &mut Vec<u8>) {
         let Some(item) = &mut self.item else { return };
         item.open_part(refusal);
-        self.part("response.content_part.added", out, |line, item| {
+        self.write_part_event("response.content_part.added", out, |line, item| {
             line.push_str(",\"part\":");
             item.write_part(line);
         });
     }
 
-    fn more(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_delta(&mut self, piece: &BlockDelta<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         match piece {
-            Piece::Text(words) => {
+            BlockDelta::Text(words) => {
                 self.begin_block(out);
-                self.text(words, out);
+                self.write_text(words, out);
             }
-            Piece::Encrypted(words) => {
+            BlockDelta::Encrypted(words) => {
                 self.begin_block(out);
                 let Some(item) = &mut self.item else { return };
-                item.sealed.clear();
-                words.write_inside(&mut item.sealed);
+                item.encrypted.clear();
+                words.write_unquoted(&mut item.encrypted);
             }
-            Piece::Signature(_) => notes.add(Lost::Signature, UNSIGNED),
-            Piece::Citation(citation) => self.citation(citation, out, notes),
+            BlockDelta::Signature(_) => notes.add(LossKind::Signature, UNSIGNED),
+            BlockDelta::Citation(citation) => self.write_citation(citation, out, notes),
         }
     }
 
-    fn text(&mut self, words: &Words<'_>, out: &mut Vec<u8>) {
+    fn write_text(&mut self, words: &JsonText<'_>, out: &mut Vec<u8>) {
         let Some(item) = &mut self.item else { return };
         let (kind, refusal) = (item.kind, item.refusal);
-        if kind == Kind::Reasoning && !item.open {
+        if kind == ResponsesOutputKind::Reasoning && !item.open {
             item.open_part(false);
-            self.part("response.reasoning_summary_part.added", out, |line, item| {
+            self.write_part_event("response.reasoning_summary_part.added", out, |line, item| {
                 line.push_str(",\"part\":");
                 item.write_part(line);
             });
         }
         let name = match kind {
-            Kind::Message if refusal => "response.refusal.delta",
-            Kind::Message => "response.output_text.delta",
-            Kind::Reasoning => "response.reasoning_summary_text.delta",
-            Kind::Function => "response.function_call_arguments.delta",
-            Kind::Custom => "response.custom_tool_call_input.delta",
+            ResponsesOutputKind::Message if refusal => "response.refusal.delta",
+            ResponsesOutputKind::Message => "response.output_text.delta",
+            ResponsesOutputKind::Reasoning => "response.reasoning_summary_text.delta",
+            ResponsesOutputKind::Function => "response.function_call_arguments.delta",
+            ResponsesOutputKind::Custom => "response.custom_tool_call_input.delta",
         };
-        self.part(name, out, |line, item| {
+        self.write_part_event(name, out, |line, item| {
             line.push_str(",\"delta\":\"");
             let start = line.len();
-            words.write_inside(line);
+            words.write_unquoted(line);
             item.text.push_str(line.get(start..).unwrap_or(""));
             line.push('"');
-            if kind == Kind::Message && !refusal {
+            if kind == ResponsesOutputKind::Message && !refusal {
                 line.push_str(",\"logprobs\":[]");
             }
         });
     }
 
-    fn citation(&mut self, citation: &Citation<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_citation(
+        &mut self,
+        citation: &TextCitation<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         if citation.url.is_none() {
-            return notes.add(Lost::Citation, NAMELESS);
+            return notes.add(LossKind::Citation, NAMELESS);
         }
         if citation.quote.as_ref().is_some_and(|quote| !quote.is_empty()) {
-            notes.add(Lost::Citation, UNQUOTED);
+            notes.add(LossKind::Citation, UNQUOTED);
         }
         self.begin_block(out);
-        self.part("response.output_text.annotation.added", out, |line, item| {
+        self.write_part_event("response.output_text.annotation.added", out, |line, item| {
             line.push_str(",\"annotation_index\":");
-            number(line, item.annotated);
+            write_number(line, item.annotated);
             line.push_str(",\"annotation\":");
             let start = line.len();
             line.push_str("{\"type\":\"url_citation\",");
-            url_citation(line, citation, 0, characters(&item.text));
+            write_url_citation(line, citation, 0, count_characters(&item.text));
             line.push('}');
             item.annotate(line.get(start..).unwrap_or(""));
         });
     }
 
     /// The open block is whole.
-    fn close(&mut self, out: &mut Vec<u8>) {
+    fn close_block(&mut self, out: &mut Vec<u8>) {
         let Some(item) = self.item.as_ref().filter(|_| self.waiting.is_none()) else {
             self.waiting = None;
             return;
         };
         let whole: &[&str] = match item.kind {
-            Kind::Message if item.refusal => {
+            ResponsesOutputKind::Message if item.refusal => {
                 &["response.refusal.done", "response.content_part.done"]
             }
-            Kind::Message => &["response.output_text.done", "response.content_part.done"],
-            Kind::Reasoning if !item.open => &[],
-            Kind::Reasoning => {
+            ResponsesOutputKind::Message => {
+                &["response.output_text.done", "response.content_part.done"]
+            }
+            ResponsesOutputKind::Reasoning if !item.open => &[],
+            ResponsesOutputKind::Reasoning => {
                 &["response.reasoning_summary_text.done", "response.reasoning_summary_part.done"]
             }
-            Kind::Function => &["response.function_call_arguments.done"],
-            Kind::Custom => &["response.custom_tool_call_input.done"],
+            ResponsesOutputKind::Function => &["response.function_call_arguments.done"],
+            ResponsesOutputKind::Custom => &["response.custom_tool_call_input.done"],
         };
         for name in whole {
-            self.part(name, out, |line, item| item.write_whole(line, name.ends_with("part.done")));
+            self.write_part_event(name, out, |line, item| {
+                item.write_completed(line, name.ends_with("part.done"))
+            });
         }
         let Some(item) = &mut self.item else { return };
         item.close_part();
         // A message may go on with the next block.
-        if item.kind != Kind::Message {
-            self.finish(out);
+        if item.kind != ResponsesOutputKind::Message {
+            self.finish_item(out);
         }
     }
 
     /// The open item is whole.
-    fn finish(&mut self, out: &mut Vec<u8>) {
+    fn finish_item(&mut self, out: &mut Vec<u8>) {
         let Some(item) = self.item.take() else { return };
-        self.begin("response.output_item.done");
-        self.index();
+        self.begin_event("response.output_item.done");
+        self.write_output_index();
         self.line.push_str(",\"item\":");
         let start = self.line.len();
         item.write(&mut self.line, if item.is_broken() { "incomplete" } else { "completed" });
@@ -281,20 +306,20 @@ impl Responses {
         }
         self.output.push_str(self.line.get(start..).unwrap_or(""));
         self.items += 1;
-        self.done(out);
+        self.end_event(out);
     }
 
-    fn end(&mut self, out: &mut Vec<u8>, notes: &mut Notes) {
-        self.finish(out);
-        let stop = self.stop.take().unwrap_or(Stop::End);
-        let (name, status, reason) = match stopped(Wire::OpenaiResponses, &stop, notes) {
+    fn write_end(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
+        self.finish_item(out);
+        let stop = self.stop.take().unwrap_or(StopReason::End);
+        let (name, status, reason) = match stop_word(Format::OpenaiResponses, &stop, notes) {
             "completed" => ("response.completed", "completed", None),
             reason => ("response.incomplete", "incomplete", Some(reason)),
         };
         let mut usage = String::new();
-        self.figures(&mut usage, notes);
-        self.begin(name);
-        self.response(status, |line| {
+        self.item_usage(&mut usage, notes);
+        self.begin_event(name);
+        self.write_response(status, |line| {
             line.push_str("\"error\":null,\"incomplete_details\":");
             match reason {
                 Some(reason) => {
@@ -307,27 +332,34 @@ impl Responses {
             line.push_str(",\"usage\":");
             line.push_str(&usage);
         });
-        self.done(out);
+        self.end_event(out);
     }
 
-    fn fail(&mut self, trouble: &Failure<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
+    fn write_failure(
+        &mut self,
+        trouble: &ProviderError<'_>,
+        out: &mut Vec<u8>,
+        notes: &mut LossNotes,
+    ) {
         match &self.item {
             // All its parts are whole.
-            Some(item) if item.kind == Kind::Message && !item.open => self.finish(out),
+            Some(item) if item.kind == ResponsesOutputKind::Message && !item.open => {
+                self.finish_item(out)
+            }
             Some(_) => {
-                notes.add(Lost::Unknown, "a block that was cut off is not in the last event");
+                notes.add(LossKind::Unknown, "a block that was cut off is not in the last event");
             }
             None => {}
         }
-        let code = code(self.brief.from, trouble);
+        let code = error_code(self.brief.from, trouble);
         if let Some(own) = trouble.code.as_ref().filter(|own| **own != code) {
             let note = format!("the failure `{own}` is called `{code}` in this format");
-            notes.add(Lost::Unknown, &note);
+            notes.add(LossKind::Unknown, &note);
         }
         let mut usage = String::new();
-        self.figures(&mut usage, notes);
-        self.begin("response.failed");
-        self.response("failed", |line| {
+        self.item_usage(&mut usage, notes);
+        self.begin_event("response.failed");
+        self.write_response("failed", |line| {
             line.push_str("\"error\":{\"code\":");
             code.write(line);
             line.push_str(",\"message\":");
@@ -335,19 +367,19 @@ impl Responses {
             line.push_str("},\"incomplete_details\":null,\"usage\":");
             line.push_str(&usage);
         });
-        self.done(out);
+        self.end_event(out);
     }
 
-    fn figures(&self, usage: &mut String, notes: &mut Notes) {
+    fn item_usage(&self, usage: &mut String, notes: &mut LossNotes) {
         if self.usage.is_empty() {
             usage.push_str("null");
         } else {
-            figures(Wire::OpenaiResponses, &self.usage, usage, notes);
+            write_usage(Format::OpenaiResponses, &self.usage, usage, notes);
         }
     }
 
     /// Adds the response with the items so far.
-    fn response(&mut self, status: &str, fields: impl FnOnce(&mut String)) {
+    fn write_response(&mut self, status: &str, fields: impl FnOnce(&mut String)) {
         let line = &mut self.line;
         line.push_str(",\"response\":{");
         line.push_str(&self.about);
@@ -361,31 +393,36 @@ impl Responses {
     }
 
     /// Writes an event about the open item and its open part.
-    fn part(&mut self, name: &str, out: &mut Vec<u8>, fields: impl FnOnce(&mut String, &mut Item)) {
-        self.begin(name);
-        self.index();
+    fn write_part_event(
+        &mut self,
+        name: &str,
+        out: &mut Vec<u8>,
+        fields: impl FnOnce(&mut String, &mut ResponsesOutputItem),
+    ) {
+        self.begin_event(name);
+        self.write_output_index();
         let Some(item) = &mut self.item else { return };
         item.write_place(&mut self.line);
         fields(&mut self.line, item);
-        self.done(out);
+        self.end_event(out);
     }
 
-    fn index(&mut self) {
+    fn write_output_index(&mut self) {
         self.line.push_str(",\"output_index\":");
-        number(&mut self.line, self.items as u64);
+        write_number(&mut self.line, self.items as u64);
     }
 
-    fn begin(&mut self, name: &str) {
+    fn begin_event(&mut self, name: &str) {
         self.line.clear();
         self.line.push_str("event: ");
         self.line.push_str(name);
         self.line.push_str("\ndata: {\"type\":\"");
         self.line.push_str(name);
         self.line.push_str("\",\"sequence_number\":");
-        number(&mut self.line, self.sequence);
+        write_number(&mut self.line, self.sequence);
     }
 
-    fn done(&mut self, out: &mut Vec<u8>) {
+    fn end_event(&mut self, out: &mut Vec<u8>) {
         self.sequence += 1;
         self.line.push_str("}\n\n");
         out.extend_from_slice(self.line.as_bytes());
@@ -415,24 +452,26 @@ const CODES: [&str; 18] = [
 ];
 
 /// The name of the trouble. Strict readers take OpenAI's own only.
-fn code<'f>(from: Option<Wire>, trouble: &'f Failure<'_>) -> Words<'f> {
-    let known = |code: &&Words<'_>| match from {
-        Some(Wire::OpenaiResponses) => true,
-        Some(Wire::OpenaiChat) => CODES.contains(&&***code),
+fn error_code<'f>(from: Option<Format>, trouble: &'f ProviderError<'_>) -> JsonText<'f> {
+    let known = |code: &&JsonText<'_>| match from {
+        Some(Format::OpenaiResponses) => true,
+        Some(Format::OpenaiChat) => CODES.contains(&&***code),
         _ => false,
     };
     match (trouble.code.as_ref().filter(known), trouble.kind) {
-        (Some(code), _) => lent(code),
-        (None, Trouble::RateLimit) => "rate_limit_exceeded".into(),
-        (None, Trouble::Request | Trouble::TooLarge) => "invalid_prompt".into(),
+        (Some(code), _) => borrowed_text(code),
+        (None, ProviderErrorKind::RateLimit) => "rate_limit_exceeded".into(),
+        (None, ProviderErrorKind::InvalidRequest | ProviderErrorKind::TooLarge) => {
+            "invalid_prompt".into()
+        }
         (
             None,
-            Trouble::Credentials
-            | Trouble::Permission
-            | Trouble::NotFound
-            | Trouble::Overloaded
-            | Trouble::Timeout
-            | Trouble::Server,
+            ProviderErrorKind::Authentication
+            | ProviderErrorKind::Permission
+            | ProviderErrorKind::NotFound
+            | ProviderErrorKind::Overloaded
+            | ProviderErrorKind::Timeout
+            | ProviderErrorKind::Server,
         ) => "server_error".into(),
     }
 }

@@ -11,45 +11,45 @@ use tokio::{
 };
 
 use crate::{
-    Fault,
-    http::{PING, Piece},
+    ApiError,
+    http::{BodyChunk, PING},
 };
 
 /// Pieces that may wait before the agent has to.
-const MOST: usize = 64;
+const MAX_QUEUED_CHUNKS: usize = 64;
 /// How long a client may take to read the rest of a reply whose agent is gone.
-const REST: Duration = Duration::from_secs(60);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A reply that goes on, or that waits for its client to read the end.
-pub(super) struct Reply {
-    sender: mpsc::Sender<Piece>,
-    outbox: VecDeque<Piece>,
+pub(super) struct AgentReplySender {
+    sender: mpsc::Sender<BodyChunk>,
+    outbox: VecDeque<BodyChunk>,
     /// What is said at once is sent at once.
-    said: Vec<u8>,
+    buffer: Vec<u8>,
     ended: bool,
-    last: Instant,
+    last_sent: Instant,
 }
 
 /// What became of a reply.
-pub(super) enum Watched {
+pub(super) enum ReplySendResult {
     /// A piece was sent.
     Sent,
     /// All of it was sent.
-    Over,
+    Finished,
     /// Nobody wants the rest.
-    Gone,
+    ClientGone,
 }
 
 /// Sends the next piece, or waits until the client is gone.
-pub(super) async fn watch(reply: &mut Option<Reply>) -> Watched {
+pub(super) async fn send_next(reply: &mut Option<AgentReplySender>) -> ReplySendResult {
     let Some(reply) = reply else { return pending().await };
-    reply.gather();
+    reply.flush_buffer();
     if reply.outbox.is_empty() {
         if reply.ended {
-            return Watched::Over;
+            return ReplySendResult::Finished;
         }
         reply.sender.closed().await;
-        return Watched::Gone;
+        return ReplySendResult::ClientGone;
     }
     // Nothing is taken out before there is room for it: whoever waits here may be dropped.
     match reply.sender.reserve().await {
@@ -57,57 +57,57 @@ pub(super) async fn watch(reply: &mut Option<Reply>) -> Watched {
             if let Some(piece) = reply.outbox.pop_front() {
                 room.send(piece);
             }
-            Watched::Sent
+            ReplySendResult::Sent
         }
-        Err(_) => Watched::Gone,
+        Err(_) => ReplySendResult::ClientGone,
     }
 }
 
-impl Reply {
-    pub(super) fn new(sender: mpsc::Sender<Piece>) -> Reply {
+impl AgentReplySender {
+    pub(super) fn new(sender: mpsc::Sender<BodyChunk>) -> AgentReplySender {
         let (outbox, said) = (VecDeque::new(), Vec::new());
-        Reply { sender, outbox, said, ended: false, last: Instant::now() }
+        AgentReplySender { sender, outbox, buffer: said, ended: false, last_sent: Instant::now() }
     }
 
     /// An event of an Anthropic stream.
-    pub(super) fn say(&mut self, event: &Value) {
+    pub(super) fn push_event(&mut self, event: &Value) {
         if self.ended {
             return;
         }
         let name = event.get("type").and_then(Value::as_str).unwrap_or("ping");
-        self.said.extend_from_slice(b"event: ");
-        self.said.extend_from_slice(name.as_bytes());
-        self.said.extend_from_slice(b"\ndata: ");
+        self.buffer.extend_from_slice(b"event: ");
+        self.buffer.extend_from_slice(name.as_bytes());
+        self.buffer.extend_from_slice(b"\ndata: ");
         // Writing a tree into memory cannot fail.
-        let _ = serde_json::to_writer(&mut self.said, event);
-        self.said.extend_from_slice(b"\n\n");
-        self.last = Instant::now();
+        let _ = serde_json::to_writer(&mut self.buffer, event);
+        self.buffer.extend_from_slice(b"\n\n");
+        self.last_sent = Instant::now();
     }
 
     /// It is whole.
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish(&mut self) {
         if !self.ended {
             self.ended = true;
-            let said = std::mem::take(&mut self.said);
-            self.outbox.push_back(Piece::Last(said.into()));
+            let said = std::mem::take(&mut self.buffer);
+            self.outbox.push_back(BodyChunk::Last(said.into()));
         }
     }
 
     /// It cannot go on.
-    pub(super) fn fail(&mut self, fault: Fault) {
+    pub(super) fn fail(&mut self, fault: ApiError) {
         if !self.ended {
-            self.gather();
+            self.flush_buffer();
             self.ended = true;
-            self.outbox.push_back(Piece::Failed(fault));
+            self.outbox.push_back(BodyChunk::Failed(fault));
         }
     }
 
     /// Somebody is still at work.
-    pub(super) fn ping(&mut self) {
+    pub(super) fn push_ping(&mut self) {
         if !self.ended {
-            self.gather();
-            self.outbox.push_back(Piece::More(Bytes::from_static(PING)));
-            self.last = Instant::now();
+            self.flush_buffer();
+            self.outbox.push_back(BodyChunk::More(Bytes::from_static(PING)));
+            self.last_sent = Instant::now();
         }
     }
 
@@ -116,18 +116,18 @@ impl Reply {
     }
 
     /// When something was said last.
-    pub(super) fn last(&self) -> Instant {
-        self.last
+    pub(super) fn last_sent(&self) -> Instant {
+        self.last_sent
     }
 
     /// Whether the client has to read first.
     pub(super) fn is_full(&self) -> bool {
-        self.outbox.len() >= MOST
+        self.outbox.len() >= MAX_QUEUED_CHUNKS
     }
 
     /// Sends the rest, to a client that may be slow, but not for ever.
-    pub(super) async fn flush(mut self) {
-        self.gather();
+    pub(super) async fn send_rest(mut self) {
+        self.flush_buffer();
         let rest = async {
             while let Some(piece) = self.outbox.pop_front() {
                 if self.sender.send(piece).await.is_err() {
@@ -135,13 +135,13 @@ impl Reply {
                 }
             }
         };
-        let _ = timeout(REST, rest).await;
+        let _ = timeout(FLUSH_TIMEOUT, rest).await;
     }
 
-    fn gather(&mut self) {
-        if !self.said.is_empty() {
-            let said = std::mem::take(&mut self.said);
-            self.outbox.push_back(Piece::More(said.into()));
+    fn flush_buffer(&mut self) {
+        if !self.buffer.is_empty() {
+            let said = std::mem::take(&mut self.buffer);
+            self.outbox.push_back(BodyChunk::More(said.into()));
         }
     }
 }

@@ -2,23 +2,23 @@
 
 use std::{io, path::PathBuf};
 
-use foxwedge_agent::{Tail, claude_code::ClaudeCode};
+use foxwedge_agent::{RequestTail, claude_code::ClaudeCode};
 use serde_json::json;
 
 use super::*;
-use crate::{config::AgentKind, http::Piece};
+use crate::{config::AgentKind, http::BodyChunk};
 
 const LONG: Duration = Duration::from_secs(30);
 
-fn agent(script: &str, most: usize) -> Arc<config::Agent> {
+fn agent(script: &str, most: usize) -> Arc<config::AgentConfig> {
     let claude = ClaudeCode {
         state: PathBuf::from("/nowhere"),
         tools: Vec::new(),
         permissions: None,
         bare: true,
-        asks: false,
+        may_ask: false,
     };
-    Arc::new(config::Agent {
+    Arc::new(config::AgentConfig {
         kind: AgentKind::ClaudeCode(claude),
         command: ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec(),
         folder: None,
@@ -32,21 +32,21 @@ fn agent(script: &str, most: usize) -> Arc<config::Agent> {
 }
 
 /// A conversation that needs an agent.
-struct Needed(SeatOwner, Birth);
+struct Needed(AgentSlotOwner, AgentStartRequest);
 
 /// A conversation, and where its reply comes.
-fn birth(agent: &Arc<config::Agent>, session: &str) -> (Needed, mpsc::Receiver<Piece>) {
+fn birth(agent: &Arc<config::AgentConfig>, session: &str) -> (Needed, mpsc::Receiver<BodyChunk>) {
     let (pieces, replies) = mpsc::channel(8);
     let run: Arc<str> = format!("run of {session}").into();
-    let asking = Asking { tail: Tail::default(), pieces, run, side: None };
-    let owner = SeatOwner {
+    let asking = AgentRequest { tail: RequestTail::default(), chunks: pieces, run, side: None };
+    let owner = AgentSlotOwner {
         upstream: "agents".into(),
         owner: "me".into(),
         session: session.into(),
         setup: 1,
         names: Vec::new(),
     };
-    let birth = Birth {
+    let birth = AgentStartRequest {
         agent: agent.clone(),
         body: json!({ "messages": [{ "role": "user", "content": "hello" }] }),
         model: None,
@@ -55,8 +55,8 @@ fn birth(agent: &Arc<config::Agent>, session: &str) -> (Needed, mpsc::Receiver<P
     (Needed(owner, birth), replies)
 }
 
-impl Pool {
-    async fn begin(&self, Needed(owner, birth): Needed) -> Result<Arc<Handle>, Fault> {
+impl AgentPool {
+    async fn begin(&self, Needed(owner, birth): Needed) -> Result<Arc<AgentHandle>, ApiError> {
         let seat = self.reserve(owner, birth.agent.most).await?;
         self.start(seat, birth)
     }
@@ -73,24 +73,24 @@ async fn until(mut is_so: impl FnMut() -> bool) -> bool {
 }
 
 /// Starts one, and waits until it has heard who asks.
-async fn start(pool: &Pool, birth: Needed) -> Result<Arc<Handle>, Fault> {
+async fn start(pool: &AgentPool, birth: Needed) -> Result<Arc<AgentHandle>, ApiError> {
     let handle = pool.begin(birth).await?;
-    handle.shown().run = None;
-    assert!(until(|| handle.shown().run.is_some()).await);
+    handle.status().run = None;
+    assert!(until(|| handle.status().run.is_some()).await);
     Ok(handle)
 }
 
 /// As if the agent had come to that, and its task did not know.
-fn pretend(handle: &Handle, phase: Phase, open: &[&str], tips: &[u128]) {
-    let mut shown = handle.shown();
+fn pretend(handle: &AgentHandle, phase: BridgePhase, open: &[&str], tips: &[u128]) {
+    let mut shown = handle.status();
     shown.phase = phase;
-    shown.open = open.iter().map(|call| (*call).to_owned()).collect();
-    shown.tips = tips.to_vec();
+    shown.open_calls = open.iter().map(|call| (*call).to_owned()).collect();
+    shown.reply_digests = tips.to_vec();
 }
 
 #[tokio::test]
-async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), Fault> {
-    let pool = Pool::new(LONG);
+async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), ApiError> {
+    let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 2);
     let (one, _one) = birth(&agent, "one");
     let (two, _two) = birth(&agent, "two");
@@ -98,33 +98,37 @@ async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), Fau
     let (three, _three) = birth(&agent, "three");
     let refused = pool.begin(three).await.err().map(|fault| (fault.code, fault.retry_after));
     assert_eq!(refused, Some(("agents_busy", Some(5))));
-    pretend(&two, Phase::Waiting, &["call"], &[]);
+    pretend(&two, BridgePhase::Waiting, &["call"], &[]);
     let (three, _three) = birth(&agent, "three");
     assert!(pool.begin(three).await.is_err(), "it has not waited long");
-    pretend(&one, Phase::Idle, &[], &[]);
+    pretend(&one, BridgePhase::Idle, &[], &[]);
     let (three, _three) = birth(&agent, "three");
     start(&pool, three).await?;
-    assert_eq!(pool.counts(), Counts { processes: 2, waiting: 1, calls: 1, questions: 0 });
-    assert!(pool.of("one").is_none() && pool.of("two").is_some() && pool.of("three").is_some());
+    assert_eq!(pool.counts(), AgentCounts { processes: 2, waiting: 1, calls: 1, questions: 0 });
+    assert!(
+        pool.find_by_session("one").is_none()
+            && pool.find_by_session("two").is_some()
+            && pool.find_by_session("three").is_some()
+    );
     pool.drain().await;
-    assert_eq!(pool.counts(), Counts::default());
+    assert_eq!(pool.counts(), AgentCounts::default());
     let (four, _four) = birth(&agent, "four");
     assert_eq!(pool.begin(four).await.err().map(|fault| fault.code), Some("draining"));
     Ok(())
 }
 
 #[tokio::test]
-async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), Fault> {
-    let pool = Pool::new(LONG);
+async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), ApiError> {
+    let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 4);
     let (one, _one) = birth(&agent, "one");
     let (two, _two) = birth(&agent, "two");
     let (one, two) = (start(&pool, one).await?, start(&pool, two).await?);
-    pretend(&one, Phase::Waiting, &["a", "b"], &[11]);
-    pretend(&two, Phase::Waiting, &["b", "c"], &[21, 22]);
+    pretend(&one, BridgePhase::Waiting, &["a", "b"], &[11]);
+    pretend(&two, BridgePhase::Waiting, &["b", "c"], &[21, 22]);
     let found = |owner: &str, answers: &[&str], chain: &[u128]| {
         let answers: Vec<Arc<str>> = answers.iter().map(|it| Arc::from(*it)).collect();
-        pool.wanting(owner, &answers, chain, None, |_, _| true)
+        pool.find_waiting(owner, &answers, chain, None, |_, _| true)
             .map(|handle| handle.session.to_string())
     };
     type Row<'r> = (&'r str, &'r [&'r str], &'r [u128], Option<&'r str>);
@@ -143,42 +147,44 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     }
     // A name goes before the conversation, and before nobody else's calls.
     let named = |call: &str, name: &str| {
-        let found = pool.wanting("me", &[call.into()], &[1, 22, 5], Some(name), |_, _| true);
+        let found = pool.find_waiting("me", &[call.into()], &[1, 22, 5], Some(name), |_, _| true);
         found.map(|handle| handle.session.to_string())
     };
     assert_eq!(named("b", "one").as_deref(), Some("one"));
     assert_eq!(named("a", "two").as_deref(), Some("one"));
-    assert_eq!(one.seen(&[3, 11, 11, 4]), Some(3));
-    assert_eq!(one.seen(&[3, 4]), None);
+    assert_eq!(one.known_messages(&[3, 11, 11, 4]), Some(3));
+    assert_eq!(one.known_messages(&[3, 4]), None);
     assert_eq!(pool.questions("run of one"), Some(Vec::new()));
     assert_eq!(pool.questions("run of nobody"), None);
-    pool.end("run of one");
-    assert!(pool.of("one").is_none());
-    assert!(pool.wanting("me", &["a".into()], &[11], None, |_, _| true).is_none());
+    pool.stop_run("run of one");
+    assert!(pool.find_by_session("one").is_none());
+    assert!(pool.find_waiting("me", &["a".into()], &[11], None, |_, _| true).is_none());
     let (again, _again) = birth(&agent, "two");
     let again = start(&pool, again).await?;
     assert!(!Arc::ptr_eq(&again, &two));
-    timeout(LONG, async { tokio::join!(one.wait(), two.wait()) }).await.expect("they go");
+    timeout(LONG, async { tokio::join!(one.wait_for_exit(), two.wait_for_exit()) })
+        .await
+        .expect("they go");
     assert_eq!(pool.counts().processes, 1);
     pool.drain().await;
     Ok(())
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_ends_its_agent() -> Result<(), Fault> {
-    let pool = Pool::new(LONG);
+async fn a_client_that_goes_away_ends_its_agent() -> Result<(), ApiError> {
+    let pool = AgentPool::new(LONG);
     let (one, replies) = birth(&agent("exec sleep 1000", 1), "one");
     let handle = pool.begin(one).await?;
     drop(replies);
-    timeout(LONG, handle.wait()).await.expect("it goes");
-    assert_eq!(pool.counts(), Counts::default());
+    timeout(LONG, handle.wait_for_exit()).await.expect("it goes");
+    assert_eq!(pool.counts(), AgentCounts::default());
     pool.drain().await;
     Ok(())
 }
 
 #[tokio::test]
 async fn a_crowd_gets_no_more_than_there_may_be() {
-    let pool = Pool::new(LONG);
+    let pool = AgentPool::new(LONG);
     let agent = agent("trap '' TERM; sleep 1000", 3);
     let mut crowd = tokio::task::JoinSet::new();
     for number in 0..20 {
@@ -198,21 +204,21 @@ async fn a_crowd_gets_no_more_than_there_may_be() {
     }
     assert_eq!(started, 3);
     pool.drain().await;
-    assert_eq!(pool.counts(), Counts::default());
+    assert_eq!(pool.counts(), AgentCounts::default());
 }
 
 /// What a client hears of an agent that is no good.
-async fn hears(agent: config::Agent) -> io::Result<String> {
-    let pool = Pool::new(LONG);
+async fn hears(agent: config::AgentConfig) -> io::Result<String> {
+    let pool = AgentPool::new(LONG);
     let (one, mut replies) = birth(&Arc::new(agent), "one");
     let told = match pool.begin(one).await {
         Ok(_) => replies.recv().await,
-        Err(fault) => Some(Piece::Failed(fault)),
+        Err(fault) => Some(BodyChunk::Failed(fault)),
     };
     pool.drain().await;
-    assert_eq!(pool.counts(), Counts::default());
+    assert_eq!(pool.counts(), AgentCounts::default());
     match told {
-        Some(Piece::Failed(fault)) => {
+        Some(BodyChunk::Failed(fault)) => {
             Ok(format!("{} {}: {}", fault.status().as_u16(), fault.code, fault.message))
         }
         other => Err(io::Error::other(format!("{other:?}"))),
@@ -221,7 +227,7 @@ async fn hears(agent: config::Agent) -> io::Result<String> {
 
 #[tokio::test]
 async fn an_agent_that_is_no_good_is_told_in_words() -> io::Result<()> {
-    let of = |script: &str| config::Agent::clone(&agent(script, 1));
+    let of = |script: &str| config::AgentConfig::clone(&agent(script, 1));
     let mut missing = of("");
     missing.command = vec!["/nowhere/at/all".to_owned()];
     let told = hears(missing).await?;
@@ -245,16 +251,24 @@ async fn an_agent_that_is_no_good_is_told_in_words() -> io::Result<()> {
 }
 
 /// A request for an agent, and where its reply comes.
-fn asking() -> (Asking, mpsc::Receiver<Piece>) {
+fn asking() -> (AgentRequest, mpsc::Receiver<BodyChunk>) {
     let (pieces, replies) = mpsc::channel(8);
-    (Asking { tail: Tail::default(), pieces, run: "run".into(), side: None }, replies)
+    (
+        AgentRequest {
+            tail: RequestTail::default(),
+            chunks: pieces,
+            run: "run".into(),
+            side: None,
+        },
+        replies,
+    )
 }
 
 /// A handle without an agent, and the end at which its commands come out.
-fn handle() -> (Arc<Handle>, mpsc::Receiver<Command>) {
-    let (sender, commands) = mpsc::channel(COMMANDS);
+fn handle() -> (Arc<AgentHandle>, mpsc::Receiver<LiveAgentCommand>) {
+    let (sender, commands) = mpsc::channel(COMMAND_QUEUE);
     let text = Arc::<str>::from;
-    let handle = Handle::new(text("s"), text("me"), text("agents"), 1, Vec::new(), sender);
+    let handle = AgentHandle::new(text("s"), text("me"), text("agents"), 1, Vec::new(), sender);
     (Arc::new(handle), commands)
 }
 
@@ -281,15 +295,15 @@ async fn a_request_that_nobody_takes_out_ends_with_the_task_of_the_agent() {
         let handle = handle.clone();
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            handle.is_gone();
+            handle.mark_exited();
         })
     };
     let (asking, mut replies) = asking();
     let everything = async {
-        let decision = Decision::Allow { input: None };
+        let decision = PermissionDecision::Allow { input: None };
         tokio::join!(
-            handle.ask(asking, &mut replies),
-            handle.check(Tail::default()),
+            handle.send_request(asking, &mut replies),
+            handle.check(RequestTail::default()),
             handle.decide("ticket".to_owned(), decision),
         )
     };
@@ -297,9 +311,9 @@ async fn a_request_that_nobody_takes_out_ends_with_the_task_of_the_agent() {
     assert!(piece.is_none() && check.is_none() && !decided);
     ending.await.expect("no panic");
     // Whoever comes later is not kept waiting, either, and full queues keep nobody.
-    for _ in 0..2 * COMMANDS {
+    for _ in 0..2 * COMMAND_QUEUE {
         let (asking, mut replies) = self::asking();
-        let piece = timeout(LONG, handle.ask(asking, &mut replies)).await.expect("an end");
+        let piece = timeout(LONG, handle.send_request(asking, &mut replies)).await.expect("an end");
         assert!(piece.is_none());
     }
 }
@@ -313,35 +327,35 @@ async fn every_request_that_meets_the_end_of_an_agent_ends() {
             let handle = handle.clone();
             tokio::spawn(async move {
                 // It answers the first, if that is there, and is gone.
-                if let Ok(Command::Request(asking)) = commands.try_recv() {
-                    let _ = asking.pieces.send(Piece::Last(bytes::Bytes::new())).await;
+                if let Ok(LiveAgentCommand::Request(asking)) = commands.try_recv() {
+                    let _ = asking.chunks.send(BodyChunk::Last(bytes::Bytes::new())).await;
                 }
                 drop(commands);
-                handle.is_gone();
+                handle.mark_exited();
             })
         };
         let (asking, mut replies) = asking();
-        let ended = timeout(LONG, handle.ask(asking, &mut replies)).await;
-        assert!(matches!(ended, Ok(None | Some(Piece::Last(_)))), "{ended:?}");
+        let ended = timeout(LONG, handle.send_request(asking, &mut replies)).await;
+        assert!(matches!(ended, Ok(None | Some(BodyChunk::Last(_)))), "{ended:?}");
         owner.await.expect("no panic");
     }
 }
 
 /// A place that nobody uses is free again, and nobody had to go for it.
 #[tokio::test]
-async fn a_place_that_is_given_back_changes_nothing() -> Result<(), Fault> {
-    let pool = Pool::new(LONG);
+async fn a_place_that_is_given_back_changes_nothing() -> Result<(), ApiError> {
+    let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 2);
     let (one, _one) = birth(&agent, "one");
     let one = start(&pool, one).await?;
-    pretend(&one, Phase::Waiting, &["call"], &[7]);
+    pretend(&one, BridgePhase::Waiting, &["call"], &[7]);
     let (Needed(again, _), _again) = birth(&agent, "one");
     let seat = pool.reserve(again, 2).await?;
     let (two, _two) = birth(&agent, "two");
     assert_eq!(pool.begin(two).await.err().map(|fault| fault.code), Some("agents_busy"));
     drop(seat);
-    assert_eq!(pool.counts(), Counts { processes: 1, waiting: 1, calls: 1, questions: 0 });
-    assert!(pool.of("one").is_some_and(|found| Arc::ptr_eq(&found, &one)));
+    assert_eq!(pool.counts(), AgentCounts { processes: 1, waiting: 1, calls: 1, questions: 0 });
+    assert!(pool.find_by_session("one").is_some_and(|found| Arc::ptr_eq(&found, &one)));
     pool.drain().await;
     Ok(())
 }

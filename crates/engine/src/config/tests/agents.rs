@@ -23,10 +23,10 @@ start = "20s"
 turn = "1h"
 "#;
 
-fn only(config: &Config) -> (&Upstream, &Agent) {
-    let found = config.upstreams.iter().find_map(|upstream| match &upstream.reach {
-        Reach::Agent(agent) => Some((&**upstream, &**agent)),
-        Reach::Network(_) | Reach::Scripted => None,
+fn only(config: &GatewayConfig) -> (&UpstreamConfig, &AgentConfig) {
+    let found = config.upstreams.iter().find_map(|upstream| match &upstream.transport {
+        UpstreamTransport::Agent(agent) => Some((&**upstream, &**agent)),
+        UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
     });
     found.unwrap_or_else(|| panic!("no agent"))
 }
@@ -35,13 +35,13 @@ fn only(config: &Config) -> (&Upstream, &Agent) {
 fn an_agent_is_read_with_everything_that_can_be_set() {
     let loaded = Here::new().with("SECRET", "canary").saying(WHOLE).loaded();
     let (upstream, agent) = only(&loaded.config);
-    assert_eq!((&*upstream.name, &upstream.speaks[..]), ("cc", &[Wire::Anthropic][..]));
+    assert_eq!((&*upstream.name, &upstream.speaks[..]), ("cc", &[Format::Anthropic][..]));
     let claude = ClaudeCode {
         state: "/var/lib/claude".into(),
         tools: vec!["Bash".to_owned(), "Read".to_owned()],
         permissions: Some("plan".to_owned()),
         bare: false,
-        asks: true,
+        may_ask: true,
     };
     assert_eq!(agent.kind, AgentKind::ClaudeCode(claude));
     assert_eq!(agent.command, ["/home/fox/.config/foxwedge/./bin/node", "cli.js"]);
@@ -55,7 +55,7 @@ fn an_agent_is_read_with_everything_that_can_be_set() {
     let seconds = |time: Duration| time.as_secs();
     let times = (agent.most, seconds(agent.idle), seconds(agent.start), seconds(agent.turn));
     assert_eq!(times, (3, 300, 20, 3600));
-    let shown = format!("{:?}", loaded.blocks);
+    let shown = format!("{:?}", loaded.sections);
     assert!(!shown.contains("canary"), "{shown}");
     assert_eq!(setting(&loaded, "[[upstream]]", "set.TOKEN"), "\"[secret]\" # foxwedge.toml:9");
     assert_eq!(
@@ -71,7 +71,7 @@ fn an_agent_needs_no_more_than_its_kind() {
     let (_, agent) = only(&config);
     let AgentKind::ClaudeCode(claude) = &agent.kind;
     assert_eq!(claude.state, Path::new("/home/fox/.claude"));
-    assert!(claude.bare && !claude.asks && claude.tools.is_empty());
+    assert!(claude.bare && !claude.may_ask && claude.tools.is_empty());
     assert_eq!((&agent.command[..], agent.folder.is_none()), (&["claude".to_owned()][..], true));
     assert_eq!((agent.most, agent.set.len()), (16, 0));
     assert!(config.models().contains(&"claude-code"));

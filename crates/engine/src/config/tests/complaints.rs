@@ -177,7 +177,7 @@ fn nobody_listens_to_the_world_without_a_token() {
         let listen = listen.to_owned();
         let here = Here::new().typed(|flags| {
             flags.listen = Some(listen);
-            flags.entrance = Entrance::Open;
+            flags.token_requirement = TokenRequirement::NotRequired;
         });
         let told = here.complaints();
         told.into_iter().filter(|line| !line.starts_with("warning")).collect::<Vec<_>>()
@@ -192,11 +192,12 @@ fn nobody_listens_to_the_world_without_a_token() {
     }
     // With a token, made or given, the door is locked.
     let here = Here::new().with("FOXWEDGE_LISTEN", "0.0.0.0:1");
-    assert!(matches!(here.loaded().door, Door::Make(_)));
+    assert!(matches!(here.loaded().token_state, TokenState::Missing(_)));
     let told = here.complaints();
     assert!(told[0].starts_with("warning: FOXWEDGE_LISTEN: `access.hosts`: it listens at every"));
     let here = Here::new().with("FOXWEDGE_TOKEN", "0123456789abcdef");
-    let told = here.typed(|flags| flags.entrance = Entrance::Open).complaints();
+    let told =
+        here.typed(|flags| flags.token_requirement = TokenRequirement::NotRequired).complaints();
     assert_eq!(told, ["--no-token: tokens are configured | leave the flag out, or the tokens"]);
 }
 
@@ -226,7 +227,7 @@ fn two_owners_do_not_share_a_token() {
 #[test]
 fn others_who_may_read_or_change_secrets_are_told() {
     let key = "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nkey = \"sk-1\"\n";
-    let here = || Here::new().saying(key).exposed(FILE, Exposure::Readable);
+    let here = || Here::new().saying(key).exposed(FILE, FileExposure::Readable);
     assert_eq!(
         here().complaints(),
         [
@@ -235,14 +236,15 @@ fn others_who_may_read_or_change_secrets_are_told() {
     );
     let named = key.replace("sk-1", "env:K");
     let here = Here::new().with("K", "sk-1").saying(&named);
-    assert!(here.exposed(FILE, Exposure::Readable).complaints().is_empty());
-    let here = Here::new().with("K", "sk-1").saying(&named).exposed(FILE, Exposure::Writable);
+    assert!(here.exposed(FILE, FileExposure::Readable).complaints().is_empty());
+    let here = Here::new().with("K", "sk-1").saying(&named).exposed(FILE, FileExposure::Writable);
     assert_eq!(
         here.complaints(),
         ["warning: foxwedge.toml: others may change the file | `chmod 600 foxwedge.toml`"]
     );
     let file = key.replace("key = \"sk-1\"", "key_file = \"/k\"");
-    let here = Here::new().saying(&file).holding("/k", "sk-1").exposed("/k", Exposure::Readable);
+    let here =
+        Here::new().saying(&file).holding("/k", "sk-1").exposed("/k", FileExposure::Readable);
     assert_eq!(
         here.complaints(),
         ["warning: foxwedge.toml:4: `upstream.o.key_file`: others may read `/k` | `chmod 600 /k`"]

@@ -9,15 +9,15 @@ fn every_layer_is_stronger_than_the_one_before() {
     let here = here.saying("[guard]\n\nmode = \"observe\"\n");
     let loaded = here.loaded();
     assert_eq!(setting(&loaded, "[guard]", "mode"), "\"observe\" # foxwedge.toml:3");
-    assert_eq!(loaded.config.guard.mode, Mode::Observe);
+    assert_eq!(loaded.config.guard.mode, GuardMode::Observe);
     let here = here.with("FOXWEDGE_MODE", "off");
     assert_eq!(setting(&here.loaded(), "[guard]", "mode"), "\"off\" # FOXWEDGE_MODE");
     let here = here.typed(|flags| flags.mode = Some("strict".to_owned()));
     let loaded = here.loaded();
     assert_eq!(setting(&loaded, "[guard]", "mode"), "\"strict\" # --mode");
-    assert_eq!(loaded.config.guard.mode, Mode::Strict);
+    assert_eq!(loaded.config.guard.mode, GuardMode::Strict);
     // A route without a word of its own does as all do.
-    assert!(loaded.config.routes.iter().all(|route| route.guard.mode == Mode::Strict));
+    assert!(loaded.config.routes.iter().all(|route| route.guard.mode == GuardMode::Strict));
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn a_file_of_the_current_folder_is_never_taken() {
     let here =
         || Here::new().holding("foxwedge.toml", local).holding("/somewhere/foxwedge.toml", local);
     let loaded = here().loaded();
-    assert_eq!((loaded.file, loaded.config.guard.mode), (None, Mode::Fix));
+    assert_eq!((loaded.file, loaded.config.guard.mode), (None, GuardMode::Fix));
     // A folder that depends on where one stands is no configuration folder.
     let loaded = here().with("XDG_CONFIG_HOME", ".").loaded();
-    assert_eq!((loaded.file, loaded.config.guard.mode), (None, Mode::Fix));
+    assert_eq!((loaded.file, loaded.config.guard.mode), (None, GuardMode::Fix));
     let told = here().with("FOXWEDGE_CONFIG", "foxwedge.toml").complaints();
     assert_eq!(
         told,
@@ -119,30 +119,40 @@ fn paths_of_the_file_lie_beside_it() {
         .holding("/home/fox/secret", "a-token-that-is-long-enough\n");
     let loaded = here.loaded();
     assert_eq!(loaded.config.store.to_string(), "sqlite:/home/fox/.config/foxwedge/runs.db");
-    assert!(loaded.config.access.tokens[0].secret.is("a-token-that-is-long-enough"));
-    assert_eq!(loaded.door, Door::Ready);
-    let Key::Ours(key) = &loaded.config.upstreams[0].key else { panic!("no key") };
-    assert!(key.is("sk-1"));
+    assert!(loaded.config.access.tokens[0].secret.equals("a-token-that-is-long-enough"));
+    assert_eq!(loaded.token_state, TokenState::Ready);
+    let UpstreamKey::Configured(key) = &loaded.config.upstreams[0].key else { panic!("no key") };
+    assert!(key.equals("sk-1"));
 }
 
 #[test]
 fn nothing_set_is_the_default() {
     let loaded = Here::new().loaded();
-    let Config { listen, access, store, limits, times, guard, sessions, record, telemetry, .. } =
-        loaded.config;
+    let GatewayConfig {
+        listen,
+        access,
+        store,
+        limits,
+        times,
+        guard,
+        sessions,
+        record,
+        telemetry,
+        ..
+    } = loaded.config;
     assert_eq!(listen.to_string(), "127.0.0.1:4177");
     assert_eq!(store.to_string(), "sqlite:/home/fox/.local/share/foxwedge/foxwedge.db");
-    assert_eq!(limits, Limits::default());
-    assert_eq!(times, Times::default());
-    assert_eq!(guard, Guard::default());
-    assert_eq!(sessions, Sessions::default());
-    assert_eq!(record, Record::default());
-    assert_eq!((telemetry.log, telemetry.otlp), (Log::Text, None));
+    assert_eq!(limits, GatewayLimits::default());
+    assert_eq!(times, GatewayTimeouts::default());
+    assert_eq!(guard, GuardConfig::default());
+    assert_eq!(sessions, SessionConfig::default());
+    assert_eq!(record, RecordConfig::default());
+    assert_eq!((telemetry.log, telemetry.otlp), (GatewayLogFormat::Text, None));
     assert!(access.tokens.is_empty() && access.hosts.is_empty() && access.origins.is_empty());
-    assert_eq!(loaded.door, Door::Make("/home/fox/.config/foxwedge/token".into()));
+    assert_eq!(loaded.token_state, TokenState::Missing("/home/fox/.config/foxwedge/token".into()));
     assert!(loaded.warnings.is_empty());
-    let usual = |block: &Block| block.settings.iter().all(|it| it.usual);
-    assert!(loaded.blocks.iter().all(usual));
+    let usual = |block: &ConfigSection| block.settings.iter().all(|it| it.is_default);
+    assert!(loaded.sections.iter().all(usual));
 }
 
 /// Everything that can be written down.
@@ -228,23 +238,23 @@ fn everything_can_be_written_down_and_is_told_as_it_was_written() {
     let loaded = Here::new().saying(FULL).loaded();
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     let mut text = String::new();
-    for block in &loaded.blocks {
+    for block in &loaded.sections {
         if block.header == "[[upstream]]" && block.settings[0].value == "\"scripted\""
             || block.settings.iter().any(|it| it.value == "\"scripted*\"")
         {
             continue;
         }
         text.push_str(&format!("{}\n", block.header));
-        for Setting { key, value, origin, usual } in &block.settings {
-            assert!(matches!(origin, Origin::File { .. }) && !usual, "{key} {origin}");
+        for ConfigSetting { key, value, origin, is_default: usual } in &block.settings {
+            assert!(matches!(origin, SettingOrigin::File { .. }) && !usual, "{key} {origin}");
             text.push_str(&format!("{key} = {value}\n"));
         }
     }
     // What is told can be read again, and says the same.
     let text = text.replace("token = \"[secret]\"", "token = \"another-token-0123456789\"");
     let again = Here::new().saying(&text).loaded();
-    let values = |loaded: &Loaded| -> Vec<(String, String)> {
-        let all = loaded.blocks.iter().flat_map(|block| &block.settings);
+    let values = |loaded: &LoadedConfig| -> Vec<(String, String)> {
+        let all = loaded.sections.iter().flat_map(|block| &block.settings);
         all.map(|it| (it.key.clone(), it.value.clone())).collect()
     };
     assert_eq!(values(&again), values(&loaded));
@@ -252,9 +262,9 @@ fn everything_can_be_written_down_and_is_told_as_it_was_written() {
     assert_eq!(again.config.sessions, loaded.config.sessions);
     let route = loaded.config.route("claude-x").expect("a route");
     assert_eq!((route.rename.as_deref(), route.window), (Some("qwen"), Some(200_000)));
-    assert_eq!((route.guard.mode, route.guard.heal), (Mode::Strict, Heal::Once));
+    assert_eq!((route.guard.mode, route.guard.heal), (GuardMode::Strict, RepairRetry::Once));
     let upstream = &loaded.config.upstreams[0];
     assert_eq!((upstream.tries, &*upstream.version), (2, "/v1"));
     assert_eq!(loaded.config.access.hosts, ["gateway.example:8443"]);
-    assert_eq!(loaded.config.access.tokens[0].scope, Scope::Admin);
+    assert_eq!(loaded.config.access.tokens[0].scope, TokenScope::Admin);
 }

@@ -34,7 +34,7 @@ key_file = "/three"
         .with("FOXWEDGE_TOKEN", "canary-7f3a-local-0123456789")
         .with("FOXWEDGE_STORE", store)
         .holding("/three", CANARY)
-        .exposed("/three", Exposure::Readable);
+        .exposed("/three", FileExposure::Readable);
     let loaded = here.loaded();
     assert_eq!(loaded.config.access.tokens.len(), 2);
     assert_eq!(loaded.config.upstreams[0].headers[0].1, CANARY);

@@ -3,11 +3,11 @@
 use super::*;
 
 /// Where a model goes; nowhere is a dash.
-fn goes(config: &Config, model: &str) -> String {
+fn goes(config: &GatewayConfig, model: &str) -> String {
     config.route(model).map_or("-".to_owned(), |route| route.upstream.name.to_string())
 }
 
-fn names(config: &Config) -> Vec<&str> {
+fn names(config: &GatewayConfig) -> Vec<&str> {
     config.upstreams.iter().map(|upstream| &*upstream.name).collect()
 }
 
@@ -15,7 +15,7 @@ fn names(config: &Config) -> Vec<&str> {
 fn without_a_key_the_built_in_model_answers_everything() {
     let config = Here::new().loaded().config;
     assert_eq!(names(&config), ["scripted"]);
-    assert!(matches!(config.upstreams[0].reach, Reach::Scripted));
+    assert!(matches!(config.upstreams[0].transport, UpstreamTransport::Scripted));
     for model in ["gpt-5", "claude-x", "scripted", "anything"] {
         assert_eq!(goes(&config, model), "scripted");
     }
@@ -45,12 +45,12 @@ fn keys_in_the_environment_make_upstreams() {
         assert_eq!(goes(config, model), expected, "{model}");
     }
     let openai = &config.upstreams[0];
-    let wires = [foxwedge_core::Wire::OpenaiChat, foxwedge_core::Wire::OpenaiResponses];
+    let wires = [foxwedge_core::Format::OpenaiChat, foxwedge_core::Format::OpenaiResponses];
     assert_eq!((&openai.speaks[..], openai.tries), (&wires[..], 3));
-    let Reach::Network(target) = &openai.reach else { panic!("not far away") };
+    let UpstreamTransport::Network(target) = &openai.transport else { panic!("not far away") };
     assert_eq!((target.tls, &*target.host, target.port), (true, "api.openai.com", 443));
     assert_eq!((&*target.prefix, &*openai.version), ("", "/v1"));
-    assert_eq!(target.addresses, Addresses::Public);
+    assert_eq!(target.addresses, AddressPolicy::Public);
     assert_eq!(setting(&loaded, "[[upstream]]", "key"), "\"[secret]\" # OPENAI_API_KEY");
     let config = Here::new().with("ANTHROPIC_API_KEY", "sk-2").loaded().config;
     assert_eq!(
@@ -58,8 +58,8 @@ fn keys_in_the_environment_make_upstreams() {
         ("anthropic".into(), "-".into())
     );
     let config = here.with("GEMINI_API_KEY", "g-2").loaded().config;
-    let Key::Ours(key) = &config.upstreams[1].key else { panic!("no key") };
-    assert!(key.is("g-2"));
+    let UpstreamKey::Configured(key) = &config.upstreams[1].key else { panic!("no key") };
+    assert!(key.equals("g-2"));
 }
 
 #[test]
@@ -100,13 +100,13 @@ fn a_providers_key_goes_to_that_provider_only() {
     let text =
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"https://o.example/v1\"\n";
     let config = Here::new().saying(text).with("OPENAI_API_KEY", "sk-1").loaded().config;
-    assert!(matches!(config.upstreams[0].key, Key::None));
+    assert!(matches!(config.upstreams[0].key, UpstreamKey::None));
     let text = text.replace("o.example", "api.openai.com");
     let config = Here::new().saying(&text).with("OPENAI_API_KEY", "sk-1").loaded().config;
-    assert!(matches!(config.upstreams[0].key, Key::Ours(_)));
+    assert!(matches!(config.upstreams[0].key, UpstreamKey::Configured(_)));
     let text = format!("{text}key = \"caller\"\n");
     let config = Here::new().saying(&text).with("OPENAI_API_KEY", "sk-1").loaded().config;
-    assert!(matches!(config.upstreams[0].key, Key::Callers));
+    assert!(matches!(config.upstreams[0].key, UpstreamKey::FromCaller));
 }
 
 #[test]
@@ -174,14 +174,14 @@ fn a_flag_sends_everything_to_one_upstream() {
     let config = flag(keys(), "http://127.0.0.1:8000/v1").loaded().config;
     assert_eq!(names(&config), ["upstream", "openai", "anthropic", "scripted"]);
     assert_eq!(goes(&config, "gpt-5"), "upstream");
-    assert!(matches!(config.upstreams[0].key, Key::None));
+    assert!(matches!(config.upstreams[0].key, UpstreamKey::None));
     let here = keys().with("FOXWEDGE_UPSTREAM_KEY", "k");
     let config = flag(here, "https://vllm.example").loaded().config;
-    assert!(matches!(&config.upstreams[0].key, Key::Ours(key) if key.is("k")));
+    assert!(matches!(&config.upstreams[0].key, UpstreamKey::Configured(key) if key.equals("k")));
     let config = flag(keys(), "https://api.anthropic.com").loaded().config;
     assert_eq!(names(&config), ["anthropic", "openai", "scripted"]);
-    assert_eq!(config.upstreams[0].speaks, [foxwedge_core::Wire::Anthropic]);
-    assert!(matches!(&config.upstreams[0].key, Key::Ours(key) if key.is("sk-2")));
+    assert_eq!(config.upstreams[0].speaks, [foxwedge_core::Format::Anthropic]);
+    assert!(matches!(&config.upstreams[0].key, UpstreamKey::Configured(key) if key.equals("sk-2")));
     let told = flag(keys(), "banana").complaints();
     assert_eq!(
         told,

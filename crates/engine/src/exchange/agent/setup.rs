@@ -2,16 +2,16 @@
 
 use std::slice;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The same for the same tools and instructions, wherever marks for caches stand.
-pub(super) fn setup(source: &str, wire: Wire) -> u128 {
+pub(super) fn setup_digest(source: &str, wire: Format) -> u128 {
     let Ok(mut body) = serde_json::from_str::<Value>(source) else { return 0 };
     let list = match wire {
-        Wire::OpenaiResponses => body["input"].take(),
-        Wire::OpenaiChat | Wire::Anthropic | Wire::Gemini | Wire::Bedrock => {
+        Format::OpenaiResponses => body["input"].take(),
+        Format::OpenaiChat | Format::Anthropic | Format::Gemini | Format::Bedrock => {
             body["messages"].take()
         }
     };
@@ -25,18 +25,18 @@ pub(super) fn setup(source: &str, wire: Wire) -> u128 {
         .collect();
     let mut setup =
         json!([body["tools"], body["functions"], body["system"], body["instructions"], told]);
-    unmarked(slice::from_mut(&mut setup));
+    remove_cache_marks(slice::from_mut(&mut setup));
     xxh3_128(setup.to_string().as_bytes())
 }
 
 /// Takes out marks for caches: clients move them with every request.
-fn unmarked(values: &mut [Value]) {
+fn remove_cache_marks(values: &mut [Value]) {
     for value in values {
         match value {
-            Value::Array(values) => unmarked(values),
+            Value::Array(values) => remove_cache_marks(values),
             Value::Object(map) => {
                 map.remove("cache_control");
-                map.values_mut().for_each(|value| unmarked(slice::from_mut(value)));
+                map.values_mut().for_each(|value| remove_cache_marks(slice::from_mut(value)));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
@@ -49,16 +49,16 @@ mod tests {
 
     #[test]
     fn a_setup_is_tools_and_instructions_and_nothing_else() {
-        let chat = |text: &str| setup(text, Wire::OpenaiChat);
+        let chat = |text: &str| setup_digest(text, Format::OpenaiChat);
         let one = r#"{"tools":[{"a":1}],"messages":[{"role":"system","content":"s"}]}"#;
         let more = r#"{"messages":[{"content":"s","role":"system"},{"role":"user","content":"u"}],"tools":[{"a":1}],"temperature":1}"#;
         assert_eq!(chat(one), chat(more));
         assert_ne!(chat(one), chat(&one.replace("\"a\":1", "\"a\":2")));
         assert_ne!(chat(one), chat(&one.replace("\"s\"", "\"t\"")));
-        let anthropic = |text: &str| setup(text, Wire::Anthropic);
+        let anthropic = |text: &str| setup_digest(text, Format::Anthropic);
         let one = r#"{"system":[{"type":"text","text":"s"}],"tools":[{"name":"t"}]}"#;
         let marked = one.replace("\"s\"", "\"s\",\"cache_control\":{\"type\":\"ephemeral\"}");
         assert_eq!(anthropic(one), anthropic(&marked));
-        assert_eq!(setup("[", Wire::Anthropic), 0);
+        assert_eq!(setup_digest("[", Format::Anthropic), 0);
     }
 }

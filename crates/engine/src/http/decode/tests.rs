@@ -1,7 +1,7 @@
 use super::*;
 
 /// Reads a body cut at these places: the content, how many bytes were left over, and how it ended.
-fn read(mut decoder: Decoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usize, &'static str) {
+fn read(mut decoder: BodyDecoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usize, &'static str) {
     let mut content = Vec::new();
     let mut waiting = Vec::new();
     let ends = cuts.iter().copied().chain([body.len()]);
@@ -14,7 +14,7 @@ fn read(mut decoder: Decoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usize, &
                 Ok(found) => {
                     content.extend_from_slice(&waiting[found.start..found.end]);
                     waiting.drain(..found.used);
-                    if found.used == 0 || matches!(decoder, Decoder::Ended) {
+                    if found.used == 0 || matches!(decoder, BodyDecoder::Ended) {
                         break;
                     }
                 }
@@ -23,7 +23,7 @@ fn read(mut decoder: Decoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usize, &
         }
     }
     match decoder {
-        Decoder::Ended => (content, waiting.len(), "ended"),
+        BodyDecoder::Ended => (content, waiting.len(), "ended"),
         mut decoder => (content, 0, decoder.close().err().map_or("closed", |fault| fault.detail)),
     }
 }
@@ -32,15 +32,15 @@ fn read(mut decoder: Decoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usize, &
 fn a_body_reads_the_same_wherever_it_is_cut() {
     const CUT: &str = "the connection was closed before its end";
     let (line, size) = (NO_LINE_END.detail, NO_LENGTH.detail);
-    let chunked = Decoder::CHUNKED;
-    let table: &[(Decoder, &str, &str, usize, &str)] = &[
-        (Decoder::Length(5), "hello", "hello", 0, "ended"),
-        (Decoder::Length(5), "hello more", "hello", 5, "ended"),
-        (Decoder::Length(5), "hell", "hell", 0, CUT),
-        (Decoder::Length(u64::MAX), "hell", "hell", 0, CUT),
-        (Decoder::UntilClose, "hello", "hello", 0, "closed"),
-        (Decoder::UntilClose, "", "", 0, "closed"),
-        (Decoder::Ended, "hello", "", 5, "ended"),
+    let chunked = BodyDecoder::CHUNKED;
+    let table: &[(BodyDecoder, &str, &str, usize, &str)] = &[
+        (BodyDecoder::Length(5), "hello", "hello", 0, "ended"),
+        (BodyDecoder::Length(5), "hello more", "hello", 5, "ended"),
+        (BodyDecoder::Length(5), "hell", "hell", 0, CUT),
+        (BodyDecoder::Length(u64::MAX), "hell", "hell", 0, CUT),
+        (BodyDecoder::UntilClose, "hello", "hello", 0, "closed"),
+        (BodyDecoder::UntilClose, "", "", 0, "closed"),
+        (BodyDecoder::Ended, "hello", "", 5, "ended"),
         (chunked.clone(), "0\r\n\r\n", "", 0, "ended"),
         (chunked.clone(), "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world", 0, "ended"),
         (chunked.clone(), "5\r\nhello\r\n0\r\n\r\nHTTP", "hello", 4, "ended"),
@@ -107,15 +107,15 @@ fn lines_and_trailers_without_an_end_are_refused() {
         ("0".repeat(100) + "\r\n\r\n", "ended"),
     ];
     for (body, end) in table {
-        assert_eq!(read(Decoder::CHUNKED, body.as_bytes(), &[]), (Vec::new(), 0, end));
+        assert_eq!(read(BodyDecoder::CHUNKED, body.as_bytes(), &[]), (Vec::new(), 0, end));
     }
 }
 
 #[test]
 fn the_chunks_of_one_read_come_out_together() {
     let mut body: Vec<u8> = b"5\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n".to_vec();
-    let mut decoder = Decoder::CHUNKED;
+    let mut decoder = BodyDecoder::CHUNKED;
     let found = decoder.decode(&mut body).expect("sound");
-    assert_eq!(found, Decoded { start: 3, end: 14, used: 26 });
+    assert_eq!(found, DecodedRange { start: 3, end: 14, used: 26 });
     assert_eq!(&body[3..14], b"hello world");
 }

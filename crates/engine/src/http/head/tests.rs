@@ -1,8 +1,12 @@
 use super::*;
 
 /// Reads a head whose bytes come in pieces of this size.
-fn read(text: &[u8], piece: usize, most: usize) -> Result<Option<(Head, Vec<u8>)>, &'static str> {
-    let mut reader = HeadReader::new(most);
+fn read(
+    text: &[u8],
+    piece: usize,
+    most: usize,
+) -> Result<Option<(ResponseHead, Vec<u8>)>, &'static str> {
+    let mut reader = ResponseHeadReader::new(most);
     let mut buffer = BytesMut::new();
     let mut pieces = text.chunks(piece);
     while let Some(piece) = pieces.next() {
@@ -24,14 +28,14 @@ fn told(text: &str) -> String {
     match whole {
         Ok(Some((head, rest))) => {
             let body = match head.body {
-                Decoder::Length(length) => length.to_string(),
-                Decoder::Chunked(_) => "chunked".to_owned(),
-                Decoder::UntilClose => "until close".to_owned(),
-                Decoder::Ended => "none".to_owned(),
-                Decoder::Broken(fault) => fault.detail.to_owned(),
+                BodyDecoder::Length(length) => length.to_string(),
+                BodyDecoder::Chunked(_) => "chunked".to_owned(),
+                BodyDecoder::UntilClose => "until close".to_owned(),
+                BodyDecoder::Ended => "none".to_owned(),
+                BodyDecoder::Broken(fault) => fault.detail.to_owned(),
             };
             let rest = String::from_utf8_lossy(&rest);
-            format!("{} {body} {:?} {rest:?}", head.status.as_u16(), head.after)
+            format!("{} {body} {:?} {rest:?}", head.status.as_u16(), head.reuse)
         }
         Ok(None) => "not whole".to_owned(),
         Err(detail) => detail.to_owned(),
@@ -41,9 +45,9 @@ fn told(text: &str) -> String {
 #[test]
 fn a_head_says_how_its_body_is_framed() {
     let table = [
-        ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "200 5 Rest \"hello\""),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 none Rest \"\""),
-        ("HTTP/1.1 200\r\nTransfer-Encoding: Chunked\r\n\r\n0", "200 chunked Rest \"0\""),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "200 5 Reuse \"hello\""),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 none Reuse \"\""),
+        ("HTTP/1.1 200\r\nTransfer-Encoding: Chunked\r\n\r\n0", "200 chunked Reuse \"0\""),
         ("HTTP/1.1 200 OK\r\n\r\nhello", "200 until close Close \"hello\""),
         ("HTTP/1.0 200 OK\r\ncontent-length: 5\r\n\r\n", "200 5 Close \"\""),
         (
@@ -52,22 +56,22 @@ fn a_head_says_how_its_body_is_framed() {
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: keep-alive\r\n\r\n",
-            "200 5 Rest \"\"",
+            "200 5 Reuse \"\"",
         ),
-        ("HTTP/1.1 204 No Content\r\n\r\n", "204 none Rest \"\""),
+        ("HTTP/1.1 204 No Content\r\n\r\n", "204 none Reuse \"\""),
         ("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n", "204 none Close \"\""),
         ("HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n", "204 none Close \"\""),
-        ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", "304 none Rest \"\""),
+        ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", "304 none Reuse \"\""),
         (
             "HTTP/1.1 302 Found\r\nlocation: http://a/\r\ncontent-length: 0\r\n\r\n",
-            "302 none Rest \"\"",
+            "302 none Reuse \"\"",
         ),
         (
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx",
-            "200 1 Rest \"x\"",
+            "200 1 Reuse \"x\"",
         ),
-        ("HTTP/1.1 200 OK\ncontent-length: 1\n\nx", "200 1 Rest \"x\""),
-        ("HTTP/1.1 200 \u{e4}\r\nx: \u{e4}\r\ncontent-length: 1\r\n\r\n", "200 1 Rest \"\""),
+        ("HTTP/1.1 200 OK\ncontent-length: 1\n\nx", "200 1 Reuse \"x\""),
+        ("HTTP/1.1 200 \u{e4}\r\nx: \u{e4}\r\ncontent-length: 1\r\n\r\n", "200 1 Reuse \"\""),
         ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r", "not whole"),
         ("HTTP/1.1 100 Continue\r\n\r\n", "not whole"),
         (

@@ -8,25 +8,25 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_scripted::{End, Piece, Play};
+use foxwedge_scripted::{ResponseEnding, ScriptedChunk, ScriptedResponse};
 use tokio::time::{Sleep, sleep};
 
-use crate::http::{HttpError, Kind, Settings, Stage};
+use crate::http::{HttpError, HttpErrorKind, HttpSettings, HttpStage};
 
 /// The pieces that are still to come, and how it ends.
-pub(super) struct Scripted {
-    pieces: vec::IntoIter<Piece>,
-    end: End,
+pub(super) struct ScriptedResponseBody {
+    pieces: vec::IntoIter<ScriptedChunk>,
+    end: ResponseEnding,
     pub(super) idle: Duration,
-    next: Option<Piece>,
+    next: Option<ScriptedChunk>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Scripted {
-    pub(super) fn new(play: Play) -> Scripted {
-        let idle = Settings::default().idle;
-        let pieces = play.pieces.into_iter();
-        Scripted { pieces, end: play.end, idle, next: None, timer: None }
+impl ScriptedResponseBody {
+    pub(super) fn new(play: ScriptedResponse) -> ScriptedResponseBody {
+        let idle = HttpSettings::default().idle;
+        let pieces = play.chunks.into_iter();
+        ScriptedResponseBody { pieces, end: play.end, idle, next: None, timer: None }
     }
 
     pub(super) fn poll_next(
@@ -38,24 +38,28 @@ impl Scripted {
                 self.next = self.pieces.next();
             }
             let after = match (&self.next, self.end) {
-                (Some(piece), _) => piece.after,
-                (None, End::Whole) => return Poll::Ready(None),
-                (None, End::Cut) => {
+                (Some(piece), _) => piece.delay,
+                (None, ResponseEnding::Complete) => return Poll::Ready(None),
+                (None, ResponseEnding::Cut) => {
                     let detail = "the connection was closed before its end";
-                    return Poll::Ready(Some(Err(HttpError::after(
-                        Stage::Body,
-                        Kind::Closed,
+                    return Poll::Ready(Some(Err(HttpError::after_send(
+                        HttpStage::Body,
+                        HttpErrorKind::Closed,
                         detail,
                     ))));
                 }
-                (None, End::Hang) => Duration::MAX,
+                (None, ResponseEnding::Hang) => Duration::MAX,
             };
             if !after.is_zero() {
                 ready!(self.poll_wait(after.min(self.idle), context));
             }
             if after > self.idle {
                 let detail = "nothing more came in time";
-                return Poll::Ready(Some(Err(HttpError::after(Stage::Body, Kind::Late, detail))));
+                return Poll::Ready(Some(Err(HttpError::after_send(
+                    HttpStage::Body,
+                    HttpErrorKind::Timeout,
+                    detail,
+                ))));
             }
             match self.next.take() {
                 Some(piece) if !piece.bytes.is_empty() => {
@@ -76,25 +80,25 @@ impl Scripted {
 
 #[cfg(test)]
 mod tests {
-    use crate::http::Incoming;
+    use crate::http::IncomingBody;
 
     use super::*;
 
     #[tokio::test]
     async fn a_play_is_played_piece_by_piece_to_its_end() {
-        let piece = |bytes: &str| Piece { after: Duration::ZERO, bytes: bytes.into() };
-        let wait = Piece { after: Duration::from_millis(1), bytes: b"!".to_vec() };
-        let slow = Piece { after: Duration::from_secs(3600), bytes: b"!".to_vec() };
+        let piece = |bytes: &str| ScriptedChunk { delay: Duration::ZERO, bytes: bytes.into() };
+        let wait = ScriptedChunk { delay: Duration::from_millis(1), bytes: b"!".to_vec() };
+        let slow = ScriptedChunk { delay: Duration::from_secs(3600), bytes: b"!".to_vec() };
         let table = [
-            (vec![], End::Whole, ""),
-            (vec![piece("a"), piece(""), piece("b"), wait], End::Whole, "a b !"),
-            (vec![piece("a")], End::Cut, "a closed"),
-            (vec![piece("a")], End::Hang, "a late"),
-            (vec![piece("a"), slow], End::Whole, "a late"),
+            (vec![], ResponseEnding::Complete, ""),
+            (vec![piece("a"), piece(""), piece("b"), wait], ResponseEnding::Complete, "a b !"),
+            (vec![piece("a")], ResponseEnding::Cut, "a closed"),
+            (vec![piece("a")], ResponseEnding::Hang, "a late"),
+            (vec![piece("a"), slow], ResponseEnding::Complete, "a late"),
         ];
         for (pieces, end, expected) in table {
-            let play = Play { status: 200, headers: Vec::new(), pieces, end };
-            let mut incoming = Incoming::scripted(play).with_idle(Duration::from_millis(20));
+            let play = ScriptedResponse { status: 200, headers: Vec::new(), chunks: pieces, end };
+            let mut incoming = IncomingBody::from_script(play).with_idle(Duration::from_millis(20));
             let mut found = Vec::new();
             while let Some(next) = incoming.next().await {
                 found.push(match next {

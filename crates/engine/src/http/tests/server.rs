@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::{Addresses, Target};
+use crate::config::{AddressPolicy, NetworkTarget};
 
 /// What the server does next on a connection. At the end of its steps it closes it.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl Step {
 
 /// Plays these connections, one after the other. The handle gives what was heard on each: the
 /// requests, and `closed` if the client closed.
-pub(super) async fn serve(plays: Vec<Vec<Step>>) -> (Target, JoinHandle<Vec<Vec<String>>>) {
+pub(super) async fn serve(plays: Vec<Vec<Step>>) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let playing = tokio::spawn(async move {
@@ -58,7 +58,9 @@ pub(super) async fn serve(plays: Vec<Vec<Step>>) -> (Target, JoinHandle<Vec<Vec<
 
 /// The same, encrypted, with a certificate for `localhost` that nobody but a test trusts. A client
 /// that does not trust it is heard as `refused`.
-pub(super) async fn serve_tls(plays: Vec<Vec<Step>>) -> (Target, JoinHandle<Vec<Vec<String>>>) {
+pub(super) async fn serve_tls(
+    plays: Vec<Vec<Step>>,
+) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/key.pem")).expect("a key");
     let config = ServerConfig::builder_with_provider(ring::default_provider().into())
         .with_safe_default_protocol_versions()
@@ -80,7 +82,7 @@ pub(super) async fn serve_tls(plays: Vec<Vec<Step>>) -> (Target, JoinHandle<Vec<
         }
         heard
     });
-    (Target { tls: true, host: "localhost".into(), ..loopback(port) }, playing)
+    (NetworkTarget { tls: true, host: "localhost".into(), ..loopback(port) }, playing)
 }
 
 /// The certificate of [`serve_tls`].
@@ -89,9 +91,9 @@ pub(super) fn certificate() -> CertificateDer<'static> {
 }
 
 /// A target on this machine.
-pub(super) fn loopback(port: u16) -> Target {
+pub(super) fn loopback(port: u16) -> NetworkTarget {
     let (host, prefix) = ("127.0.0.1".into(), "".into());
-    Target { tls: false, host, port, prefix, addresses: Addresses::Private }
+    NetworkTarget { tls: false, host, port, prefix, addresses: AddressPolicy::Private }
 }
 
 async fn perform<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, play: Vec<Step>) -> Vec<String> {

@@ -1,12 +1,12 @@
 //! Puts the values of variables into a text: `${NAME}` and `${NAME:-instead}`.
 
-use super::Lookup;
+use super::VariableLookup;
 
 /// Bytes that a text may grow to.
-const MOST: usize = 1 << 20;
+const MAX_TEXT: usize = 1 << 20;
 
 /// The text with the values in it. A `$` without a brace behind it stays as it is.
-pub(super) fn expand(text: &str, lookup: &Lookup<'_>) -> Result<String, String> {
+pub(super) fn expand_variables(text: &str, lookup: &VariableLookup<'_>) -> Result<String, String> {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once("${") {
@@ -32,7 +32,7 @@ pub(super) fn expand(text: &str, lookup: &Lookup<'_>) -> Result<String, String> 
             (None, Some(instead)) => told.push_str(instead),
             (None, None) => return Err(format!("the variable `{name}` is not set")),
         }
-        if told.len() > MOST {
+        if told.len() > MAX_TEXT {
             return Err("it is too long".to_owned());
         }
         rest = after;
@@ -73,7 +73,7 @@ mod tests {
             ("${a b}", Err("a `${…}` holds no name of a variable")),
         ];
         for (text, expected) in table {
-            let found = expand(text, &lookup);
+            let found = expand_variables(text, &lookup);
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{text}");
         }
     }

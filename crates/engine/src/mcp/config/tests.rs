@@ -20,31 +20,31 @@ fn both_kinds_of_servers_are_read() {
     let servers = parse(text, &lookup).expect("servers");
     let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
     let expected = [
-        Server {
+        McpServer {
             allow: Some(vec!["a".to_owned(), "b".to_owned()]),
-            limit: Duration::from_secs(5),
-            ..Server::new(
+            call_timeout: Duration::from_secs(5),
+            ..McpServer::new(
                 "files",
-                How::Stdio {
+                McpTransport::Stdio {
                     command: ["npx", "-y", "files"].map(str::to_owned).to_vec(),
                     env: pair("KEY", "canary"),
                     folder: Some(PathBuf::from("/tmp")),
                 },
             )
         },
-        Server {
-            trust_reading: false,
-            ..Server::new(
+        McpServer {
+            trust_read_only: false,
+            ..McpServer::new(
                 "far",
-                How::Http {
+                McpTransport::Http {
                     url: "https://mcp.example/x".to_owned(),
                     headers: pair("Authorization", "Bearer canary"),
                 },
             )
         },
-        Server::new(
+        McpServer::new(
             "plain",
-            How::Http { url: "http://localhost:1/mcp".to_owned(), headers: Vec::new() },
+            McpTransport::Http { url: "http://localhost:1/mcp".to_owned(), headers: Vec::new() },
         ),
     ];
     let mut servers = servers;

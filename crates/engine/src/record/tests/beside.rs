@@ -1,18 +1,24 @@
 //! What happens beside a reply: an agent's own tools, and what it asks people.
 
-use foxwedge_agent::{Ask, AskKind, Call, Decision, Note};
-use foxwedge_run::{Body, Verdict};
+use foxwedge_agent::{
+    BridgeNote, ClientToolCall, PermissionDecision, PermissionKind, PermissionRequest,
+};
+use foxwedge_run::{ApprovalVerdict, EventPayload};
 use serde_json::{Value, json};
 
 use super::*;
 
-fn own(id: &str) -> Note {
+fn own(id: &str) -> BridgeNote {
     let arguments = json!({ "command": "canary" });
-    Note::Own(Call { id: id.to_owned(), name: "Bash".to_owned(), arguments })
+    BridgeNote::AgentToolStarted(ClientToolCall {
+        id: id.to_owned(),
+        name: "Bash".to_owned(),
+        arguments,
+    })
 }
 
-fn asked(ticket: &str, call: Option<&str>, kind: AskKind) -> Note {
-    Note::Asked(Ask {
+fn asked(ticket: &str, call: Option<&str>, kind: PermissionKind) -> BridgeNote {
+    BridgeNote::PermissionRequested(PermissionRequest {
         ticket: ticket.to_owned(),
         call: call.map(str::to_owned),
         tool: "Bash".to_owned(),
@@ -21,19 +27,19 @@ fn asked(ticket: &str, call: Option<&str>, kind: AskKind) -> Note {
     })
 }
 
-fn settled(ticket: &str, decision: Option<Decision>) -> Note {
-    Note::Settled { ticket: ticket.to_owned(), decision }
+fn settled(ticket: &str, decision: Option<PermissionDecision>) -> BridgeNote {
+    BridgeNote::PermissionClosed { ticket: ticket.to_owned(), decision }
 }
 
 /// A request during which these things happen, which ends with a text. Its run and its events.
-async fn story(content: Content, notes: Vec<Note>) -> (String, Vec<Body>) {
+async fn story(content: ContentRecording, notes: Vec<BridgeNote>) -> (String, Vec<EventPayload>) {
     let bench = Bench::new(content).await;
     let mut recording = bench.begin("s", &[], "{}");
-    let mut side = recording.side().expect("it is kept");
-    notes.into_iter().for_each(|note| side.note(note));
+    let mut side = recording.side_channel().expect("it is kept");
+    notes.into_iter().for_each(|note| side.record_note(note));
     whole(recording, "done", &[], 1);
     // Behind the end nothing happens.
-    side.note(own("late"));
+    side.record_note(own("late"));
     let row = &bench.runs().await[0];
     let events = bench.store.events(&row.id, 0, 100).await.expect("events");
     (told(row), events.into_iter().map(|stored| stored.event.body).collect())
@@ -45,40 +51,45 @@ async fn tools_of_an_agent_and_what_it_asks_belong_to_the_run() {
     let Value::Object(answers) = answers else { panic!("an object") };
     let notes = vec![
         own("t1"),
-        Note::OwnDone { call: "t1".to_owned(), error: false },
+        BridgeNote::AgentToolEnded { call: "t1".to_owned(), error: false },
         own("t2"),
-        asked("q1", Some("t2"), AskKind::Permission),
-        settled("q1", Some(Decision::Deny { message: "canary".to_owned() })),
-        asked("q2", None, AskKind::Questions),
-        settled("q2", Some(Decision::Answers(answers))),
-        Note::OwnDone { call: "q2".to_owned(), error: false },
-        asked("q3", Some("t3"), AskKind::Permission),
+        asked("q1", Some("t2"), PermissionKind::Permission),
+        settled("q1", Some(PermissionDecision::Deny { message: "canary".to_owned() })),
+        asked("q2", None, PermissionKind::Questions),
+        settled("q2", Some(PermissionDecision::Answers(answers))),
+        BridgeNote::AgentToolEnded { call: "q2".to_owned(), error: false },
+        asked("q3", Some("t3"), PermissionKind::Permission),
         settled("q3", None),
-        Note::OwnDone { call: "t3".to_owned(), error: true },
-        Note::Ignored("unknown", "t9".to_owned()),
+        BridgeNote::AgentToolEnded { call: "t3".to_owned(), error: true },
+        BridgeNote::Ignored("unknown", "t9".to_owned()),
     ];
-    let (ended, events) = story(Content::Left, notes.clone()).await;
+    let (ended, events) = story(ContentRecording::Omitted, notes.clone()).await;
     assert_eq!(ended, "completed, 2 succeeded, 1 failed, 1 denied");
     assert!(!format!("{events:?}").contains("canary"), "{events:?}");
-    let verdicts: Vec<Verdict> = events
+    let verdicts: Vec<ApprovalVerdict> = events
         .iter()
         .filter_map(|body| match body {
-            Body::Replied(reply) => Some(reply.verdict),
+            EventPayload::ApprovalReplied(reply) => Some(reply.verdict),
             _ => None,
         })
         .collect();
-    assert_eq!(verdicts, [Verdict::Denied, Verdict::Answered, Verdict::Cancelled]);
-    let place = |wanted: fn(&Body) -> bool| events.iter().position(wanted);
-    let (turn, call) =
-        (place(|body| matches!(body, Body::Turn(_))), place(|body| matches!(body, Body::Call(_))));
+    assert_eq!(
+        verdicts,
+        [ApprovalVerdict::Denied, ApprovalVerdict::Answered, ApprovalVerdict::Cancelled]
+    );
+    let place = |wanted: fn(&EventPayload) -> bool| events.iter().position(wanted);
+    let (turn, call) = (
+        place(|body| matches!(body, EventPayload::TurnStarted(_))),
+        place(|body| matches!(body, EventPayload::ToolCall(_))),
+    );
     assert!(turn.is_some() && turn < call, "{events:?}");
-    let (_, events) = story(Content::Kept, notes).await;
+    let (_, events) = story(ContentRecording::Stored, notes).await;
     assert!(format!("{events:?}").contains("canary"), "{events:?}");
 }
 
 #[tokio::test]
 async fn calls_that_are_listed_once_more_wait_once() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}"), ("b", "{}")], 1);
     whole(bench.begin("s", &["a"], ""), "", &[("b", "{}")], 2);
     assert!(bench.counted("foxwedge_tools_open 1"), "{}", bench.meter.render());

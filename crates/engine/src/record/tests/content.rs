@@ -1,6 +1,6 @@
 //! What was said is in no row, unless it is to be kept.
 
-use foxwedge_run::{Body, How};
+use foxwedge_run::{EventPayload, ToolOutcome};
 
 use super::*;
 
@@ -14,25 +14,25 @@ async fn converse(bench: &Bench) {
         {{"role":"tool","tool_call_id":"a","content":"{CANARY} answered"}}]}}"#
     );
     let mut recording = bench.guarded("s", &[], &body, &fixed(&body));
-    recording.see(&Event::Open { block: 7, kind: Opened::Reasoning });
-    let piece = Piece::Text(format!("{CANARY} thought").into());
-    recording.see(&Event::More { block: 7, piece });
-    recording.see(&Event::Close { block: 7 });
+    recording.record_event(&StreamEvent::Open { block: 7, kind: BlockStart::Reasoning });
+    let piece = BlockDelta::Text(format!("{CANARY} thought").into());
+    recording.record_event(&StreamEvent::Delta { block: 7, delta: piece });
+    recording.record_event(&StreamEvent::Close { block: 7 });
     let arguments = format!(r#"{{"path":"{CANARY}"}}"#);
     whole(recording, &format!("{CANARY} said"), &[("a", &arguments)], 1);
     bench.flush().await;
     whole(bench.begin("s", &["a"], &body), &format!("{CANARY} at last"), &[], 2);
     let mut recording = bench.begin("s", &[], &body);
-    recording.see(&Event::Failed(canon::Failure {
-        kind: canon::Trouble::Server,
+    recording.record_event(&StreamEvent::Failed(model::ProviderError {
+        kind: model::ProviderErrorKind::Server,
         message: CANARY.into(),
         code: Some(CANARY.into()),
     }));
-    recording.ended(Ended::Failed, None);
+    recording.finish(ReplyCompletion::Failed, None);
     bench.flush().await;
 }
 
-async fn bodies(bench: &Bench) -> Vec<Body> {
+async fn bodies(bench: &Bench) -> Vec<EventPayload> {
     let mut bodies = Vec::new();
     for run in bench.runs().await {
         let events = bench.store.events(&run.id, 0, 100).await.expect("events");
@@ -43,11 +43,13 @@ async fn bodies(bench: &Bench) -> Vec<Body> {
 
 #[tokio::test]
 async fn content_is_left_out_of_every_file_of_the_store() {
-    let folder = std::env::temp_dir().join(format!("foxwedge-record-{:016x}", random()));
+    let folder = std::env::temp_dir().join(format!("foxwedge-record-{:016x}", random_seed()));
     let url = foxwedge_store::StoreUrl::Sqlite(folder.join("runs.db"));
-    for (content, expected) in [(Content::Left, false), (Content::Kept, true)] {
+    for (content, expected) in
+        [(ContentRecording::Omitted, false), (ContentRecording::Stored, true)]
+    {
         let store = Arc::new(AnyStore::open(&url).await.expect("a store"));
-        let bench = Bench::over(store, content, queue::NOTES).await;
+        let bench = Bench::over(store, content, queue::QUEUE_CAPACITY).await;
         converse(&bench).await;
         bench.recorder.drain().await;
         assert_eq!(bench.runs().await.iter().filter(|run| run.state == RunState::Open).count(), 0);
@@ -64,20 +66,22 @@ async fn content_is_left_out_of_every_file_of_the_store() {
 
 #[tokio::test]
 async fn sizes_names_and_statuses_are_there() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     converse(&bench).await;
     let mut seen = Vec::new();
     for body in bodies(&bench).await {
         match body {
-            Body::Text(text) => seen.push(format!("text {:?}", text.full.unwrap_or_default())),
-            Body::Thought(text) => {
+            EventPayload::Text(text) => {
+                seen.push(format!("text {:?}", text.full.unwrap_or_default()))
+            }
+            EventPayload::Thought(text) => {
                 seen.push(format!("thought {:?}", text.full.unwrap_or_default()))
             }
-            Body::Call(call) => {
+            EventPayload::ToolCall(call) => {
                 let input = call.input.map(|input| input.raw().to_owned()).unwrap_or_default();
                 seen.push(format!("call {} {input}", call.name.unwrap_or_default()));
             }
-            Body::Result(result) => seen.push(format!("result {:?}", result.how)),
+            EventPayload::ToolResult(result) => seen.push(format!("result {:?}", result.outcome)),
             _ => {}
         }
     }
@@ -93,13 +97,13 @@ async fn sizes_names_and_statuses_are_there() {
 
 #[tokio::test]
 async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
-    let bench = Bench::new(Content::Kept).await;
+    let bench = Bench::new(ContentRecording::Stored).await;
     converse(&bench).await;
     let results: Vec<String> = bodies(&bench)
         .await
         .into_iter()
         .filter_map(|body| match body {
-            Body::Result(result) if result.how == How::Ok => result.content,
+            EventPayload::ToolResult(result) if result.outcome == ToolOutcome::Ok => result.content,
             _ => None,
         })
         .map(|content| content.plain())
@@ -107,15 +111,16 @@ async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
     assert_eq!(results, [format!("{CANARY} answered")]);
 
     let mut recording = bench.begin("t", &[], "");
-    recording.see(&Event::Open { block: 0, kind: Opened::Text });
+    recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
     let mut said = String::new();
     for number in 0..4_000 {
         let word = format!("{number} ");
         said.push_str(&word);
-        recording.see(&Event::More { block: 0, piece: Piece::Text(word.into()) });
+        recording
+            .record_event(&StreamEvent::Delta { block: 0, delta: BlockDelta::Text(word.into()) });
     }
-    recording.see(&Event::Close { block: 0 });
-    recording.ended(Ended::Replied, Some(9));
+    recording.record_event(&StreamEvent::Close { block: 0 });
+    recording.finish(ReplyCompletion::Complete, Some(9));
     let row = bench.runs().await.pop().expect("a run");
     let RunState::Ended { ended, .. } = &row.state else { panic!("it has ended") };
     assert_eq!(ended.text.as_deref(), Some(&*said));
@@ -123,7 +128,7 @@ async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
     let mut pieces = String::new();
     let mut number = 0;
     for stored in events {
-        if let Body::Text(text) = stored.event.body {
+        if let EventPayload::Text(text) = stored.event.body {
             pieces.push_str(text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default());
             number += 1;
         }
@@ -134,23 +139,29 @@ async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
 
 #[tokio::test]
 async fn a_text_without_end_is_kept_up_to_a_place() {
-    let bench = Bench::new(Content::Kept).await;
+    let bench = Bench::new(ContentRecording::Stored).await;
     let mut recording = bench.begin("t", &[], "");
-    recording.see(&Event::Open { block: 0, kind: Opened::Text });
+    recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
     let megabyte = "ä".repeat(1 << 19);
     for _ in 0..3 {
-        recording.see(&Event::More { block: 0, piece: Piece::Text(megabyte.as_str().into()) });
+        recording.record_event(&StreamEvent::Delta {
+            block: 0,
+            delta: BlockDelta::Text(megabyte.as_str().into()),
+        });
     }
     call(&mut recording, 1, "a");
-    recording.see(&Event::More { block: 1, piece: Piece::Text(r#"{"a":1}"#.into()) });
-    recording.see(&Event::End);
-    recording.ended(Ended::Replied, None);
+    recording.record_event(&StreamEvent::Delta {
+        block: 1,
+        delta: BlockDelta::Text(r#"{"a":1}"#.into()),
+    });
+    recording.record_event(&StreamEvent::End);
+    recording.finish(ReplyCompletion::Complete, None);
     let row = bench.runs().await.pop().expect("a run");
     let events = bench.store.events(&row.id, 0, 1_000).await.expect("events");
     let sizes: usize = events
         .iter()
         .map(|stored| match &stored.event.body {
-            Body::Text(text) => {
+            EventPayload::Text(text) => {
                 [&text.delta, &text.full].into_iter().flatten().map(String::len).sum()
             }
             _ => 0,
@@ -158,11 +169,11 @@ async fn a_text_without_end_is_kept_up_to_a_place() {
         .sum();
     assert!(sizes < (1 << 20) + 100, "{sizes}");
     let cut = events.iter().any(|stored| match &stored.event.body {
-        Body::Text(text) => {
+        EventPayload::Text(text) => {
             let told = text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default();
             told.ends_with("[1048576 characters left out]")
         }
-        Body::Call(call) => call.input.as_ref().is_some_and(|input| {
+        EventPayload::ToolCall(call) => call.input.as_ref().is_some_and(|input| {
             assert_eq!(input.raw(), r#"{"foxwedge":"7 bytes left out"}"#);
             false
         }),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-async fn small(content: Content, notes: usize) -> Bench {
+async fn small(content: ContentRecording, notes: usize) -> Bench {
     let store = AnyStore::open(&foxwedge_store::StoreUrl::Memory).await.expect("a store");
     Bench::over(Arc::new(store), content, notes).await
 }
@@ -10,8 +10,8 @@ async fn small(content: Content, notes: usize) -> Bench {
 #[tokio::test]
 async fn requests_without_room_are_not_kept_at_all() {
     // The writer does not get a turn before the first await.
-    let bench = small(Content::Left, 8).await;
-    let at_work: Vec<Recording> =
+    let bench = small(ContentRecording::Omitted, 8).await;
+    let at_work: Vec<RequestRecording> =
         (0..20).map(|number| bench.begin(&format!("s{number}"), &[], "")).collect();
     assert!(bench.counted(r#"foxwedge_dropped_total{what="records"} 16"#));
     at_work.into_iter().for_each(|recording| whole(recording, "hi", &[], 1));
@@ -20,28 +20,28 @@ async fn requests_without_room_are_not_kept_at_all() {
 
 #[tokio::test]
 async fn a_request_that_loses_its_middle_has_its_end() {
-    let bench = small(Content::Kept, 4).await;
+    let bench = small(ContentRecording::Stored, 4).await;
     let mut first = bench.begin("one", &[], "");
     let mut second = bench.begin("two", &[], "");
     for recording in [&mut first, &mut second] {
-        recording.see(&Event::Open { block: 0, kind: Opened::Text });
+        recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
         for _ in 0..4 {
-            let piece = Piece::Text("x".repeat(5_000).into());
-            recording.see(&Event::More { block: 0, piece });
+            let piece = BlockDelta::Text("x".repeat(5_000).into());
+            recording.record_event(&StreamEvent::Delta { block: 0, delta: piece });
         }
     }
     assert!(bench.counted(r#"foxwedge_dropped_total{what="records"} 2"#));
-    first.see(&Event::Close { block: 0 });
-    first.ended(Ended::Replied, Some(1));
+    first.record_event(&StreamEvent::Close { block: 0 });
+    first.finish(ReplyCompletion::Complete, Some(1));
     call(&mut second, 1, "a");
-    second.ended(Ended::Replied, Some(1));
+    second.finish(ReplyCompletion::Complete, Some(1));
     assert_eq!(bench.told().await, ["completed", "interrupted"]);
     // Nobody waits for calls that were not written down.
     assert!(bench.counted("foxwedge_tools_open 0"));
     let row = &bench.runs().await[0];
     let events = bench.store.events(&row.id, 0, 100).await.expect("events");
     let noted = events.iter().any(|stored| match &stored.event.body {
-        foxwedge_run::Body::Problem(problem) => {
+        foxwedge_run::EventPayload::Problem(problem) => {
             problem.code.as_deref() == Some("record_incomplete")
         }
         _ => false,
@@ -51,7 +51,7 @@ async fn a_request_that_loses_its_middle_has_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_cannot_be_gone_on_with_is_closed() {
-    let bench = small(Content::Left, 4).await;
+    let bench = small(ContentRecording::Omitted, 4).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}")], 1);
     assert_eq!(bench.told().await, ["open"]);
     let busy = [bench.begin("x", &[], ""), bench.begin("y", &[], "")];
@@ -67,7 +67,7 @@ async fn a_run_that_cannot_be_gone_on_with_is_closed() {
 
 #[tokio::test]
 async fn a_store_that_is_gone_holds_up_nobody() {
-    let bench = small(Content::Left, 64).await;
+    let bench = small(ContentRecording::Omitted, 64).await;
     bench.recorder.drain().await;
     let recording = bench.begin("s", &[], "");
     assert!(recording.run().starts_with("r-"));

@@ -4,22 +4,24 @@ use foxwedge_store::{NewRun, NewSession};
 
 use super::*;
 
-async fn start(store: &Arc<AnyStore>) -> (Recorder, Vec<(Tip, Duration)>) {
-    let (record, sessions) = (config::Record::default(), config::Sessions::default());
-    Recorder::start(store.clone(), record, sessions, Meter::new()).await.expect("a recorder")
+async fn start(store: &Arc<AnyStore>) -> (GatewayRecorder, Vec<(SessionHead, Duration)>) {
+    let (record, sessions) = (config::RecordConfig::default(), config::SessionConfig::default());
+    GatewayRecorder::start(store.clone(), record, sessions, Metrics::new())
+        .await
+        .expect("a recorder")
 }
 
 #[tokio::test]
 async fn sessions_are_found_by_their_newest_reply() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     let (old, new) = (u128::MAX - 5, 0x1234_u128);
     whole(bench.begin("ended", &[], ""), "one", &[], old);
     whole(bench.begin("ended", &[], ""), "two", &[], new);
     // One whose run waits for answers, and one whose reply broke off.
     whole(bench.begin("waits", &[], ""), "", &[("a", "{}")], old);
     whole(bench.begin("broken", &[], ""), "one", &[], 7);
-    bench.begin("broken", &[], "").ended(Ended::Cut, None);
-    bench.begin("never", &[], "").failed(StatusCode::BAD_GATEWAY);
+    bench.begin("broken", &[], "").finish(ReplyCompletion::Cut, None);
+    bench.begin("never", &[], "").fail_with_status(StatusCode::BAD_GATEWAY);
     bench.recorder.drain().await;
 
     let (_recorder, tips) = start(&bench.store).await;
@@ -61,13 +63,13 @@ async fn runs_of_a_process_that_died_are_closed() {
 
 #[tokio::test]
 async fn many_sessions_are_found_again() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     for number in 0..2_500_u32 {
         whole(bench.begin(&format!("s{number}"), &[], ""), "hi", &[], number.into());
     }
     bench.recorder.drain().await;
     let (_recorder, tips) = start(&bench.store).await;
     assert_eq!(tips.len(), 2_500);
-    let right = |(tip, _): &(Tip, Duration)| *tip.session == *format!("s{}", tip.value);
+    let right = |(tip, _): &(SessionHead, Duration)| *tip.session == *format!("s{}", tip.value);
     assert!(tips.iter().all(right));
 }

@@ -1,12 +1,12 @@
 //! Requests one after the other, and the runs they make.
 
-use foxwedge_run::Body;
+use foxwedge_run::EventPayload;
 
 use super::*;
 
 #[tokio::test]
 async fn words_calls_answers_and_a_text_are_one_run() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     let first = bench.begin("s", &[], "{}");
     let run = first.run().clone();
     whole(first, "let me see", &[("a", "{}"), ("b", "{}")], 1);
@@ -116,7 +116,7 @@ async fn every_way_to_end_has_its_outcome() {
         ),
         (
             "the upstream is in trouble",
-            |bench| bench.begin("s", &[], "").failed(StatusCode::INTERNAL_SERVER_ERROR),
+            |bench| bench.begin("s", &[], "").fail_with_status(StatusCode::INTERNAL_SERVER_ERROR),
             &["failed (upstream_500)"],
         ),
         (
@@ -124,8 +124,8 @@ async fn every_way_to_end_has_its_outcome() {
             |bench| {
                 let mut recording = bench.begin("s", &[], "");
                 reply(&mut recording, "hi", &[]);
-                recording.see(&Event::Cut);
-                recording.ended(Ended::Cut, None);
+                recording.record_event(&StreamEvent::Truncated);
+                recording.finish(ReplyCompletion::Cut, None);
             },
             &["failed (upstream_cut)"],
         ),
@@ -134,21 +134,21 @@ async fn every_way_to_end_has_its_outcome() {
             |bench| {
                 let mut recording = bench.begin("s", &[], "");
                 reply(&mut recording, "hi", &[]);
-                recording.see(&Event::Failed(canon::Failure {
-                    kind: canon::Trouble::Overloaded,
+                recording.record_event(&StreamEvent::Failed(model::ProviderError {
+                    kind: model::ProviderErrorKind::Overloaded,
                     message: "secret".into(),
                     code: None,
                 }));
-                recording.ended(Ended::Failed, None);
+                recording.finish(ReplyCompletion::Failed, None);
             },
             &["failed (upstream_overloaded)"],
         ),
         (
             "somebody stops it",
             |bench| {
-                bench.begin("s", &[], "").stopped();
-                bench.begin("s", &[], "").fault("run_stopped");
-                bench.begin("s", &[], "").fault("upstream_timeout");
+                bench.begin("s", &[], "").stop();
+                bench.begin("s", &[], "").fail_with_code("run_stopped");
+                bench.begin("s", &[], "").fail_with_code("upstream_timeout");
             },
             &["stopped", "stopped", "failed (upstream_timeout)"],
         ),
@@ -157,15 +157,15 @@ async fn every_way_to_end_has_its_outcome() {
             |bench| {
                 let mut recording = bench.begin("s", &[], "");
                 reply(&mut recording, "no", &[]);
-                recording.see(&Event::Stop(canon::Stop::Refusal));
-                recording.ended(Ended::Replied, Some(1));
+                recording.record_event(&StreamEvent::Stop(model::StopReason::Refusal));
+                recording.finish(ReplyCompletion::Complete, Some(1));
             },
             &["refused"],
         ),
     ];
     for (name, story, expected) in table {
         // All at once, and one by one: what is written together is the same.
-        let bench = Bench::new(Content::Left).await;
+        let bench = Bench::new(ContentRecording::Omitted).await;
         story(&bench);
         assert_eq!(bench.told().await, expected, "{name}");
         bench.recorder.drain().await;
@@ -176,7 +176,7 @@ async fn every_way_to_end_has_its_outcome() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_nobody_answers_time_out() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}"), ("b", "{}")], 1);
     assert_eq!(bench.told().await, ["open"]);
     tokio::time::advance(Duration::from_secs(9 * 60)).await;
@@ -193,7 +193,7 @@ async fn calls_that_nobody_answers_time_out() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_works_for_long_stays_ours() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     let recording = bench.begin("s", &[], "");
     let row = &bench.runs().await[0];
     let lease = row.lease.as_ref().expect("a lease");
@@ -212,17 +212,17 @@ async fn a_run_that_works_for_long_stays_ours() {
 
 #[tokio::test]
 async fn what_the_guard_did_is_told_beside_the_reply() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     let mut recording = bench.guarded("s", &[], "{}", &fixed("{}"));
     let mut again = fixed("{}");
-    recording.changed(&again);
+    recording.record_changes(&again);
     let page = bench.recorder.repairs().list(None, None, 10);
     assert_eq!(page.len(), 1);
     assert_eq!(*page[0].run, **recording.run());
     assert!(page[0].bodies.is_none());
     let mut recording = bench.guarded("s", &[], "{}", &untouched("{}"));
     again.changes.append(again.changes.clone());
-    recording.changed(&again);
+    recording.record_changes(&again);
     assert_eq!(bench.recorder.repairs().list(Some("ann"), None, 10).len(), 2);
     assert_eq!(bench.recorder.repairs().list(Some("bob"), None, 10).len(), 0);
     whole(recording, "hi", &[], 1);
@@ -231,7 +231,7 @@ async fn what_the_guard_did_is_told_beside_the_reply() {
     let mut kinds = Vec::new();
     for run in &runs {
         for stored in bench.store.events(&run.id, 0, 100).await.expect("events") {
-            if let Body::Activity(card) = stored.event.body {
+            if let EventPayload::Activity(card) = stored.event.body {
                 kinds.push(format!("{} {}", card.kind, card.content.raw().len()));
             }
         }
@@ -243,7 +243,7 @@ async fn what_the_guard_did_is_told_beside_the_reply() {
 
 #[tokio::test]
 async fn a_session_of_somebody_else_is_not_written_to() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     let new = foxwedge_store::NewSession { id: "s".into(), ..Default::default() };
     bench.store.create_session(new).await.expect("a session");
     whole(bench.begin("s", &[], ""), "hi", &[], 1);
@@ -253,13 +253,13 @@ async fn a_session_of_somebody_else_is_not_written_to() {
 
 #[tokio::test]
 async fn a_run_that_somebody_else_ended_is_not_gone_on_with() {
-    let bench = Bench::new(Content::Left).await;
+    let bench = Bench::new(ContentRecording::Omitted).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}")], 1);
     let run = bench.runs().await[0].id.clone();
-    let stop = Body::Stop(foxwedge_run::Stop { grace: 0 });
-    let authority = foxwedge_store::Authority::Operator;
-    foxwedge_store::close(&*bench.store, &run, stop, authority).await.expect("closed");
-    bench.recorder.forget(&run);
+    let stop = EventPayload::Stop(foxwedge_run::StopRequest { grace: 0 });
+    let authority = foxwedge_store::CloseAuthority::Operator;
+    foxwedge_store::close_run(&*bench.store, &run, stop, authority).await.expect("closed");
+    bench.recorder.forget_run(&run);
     whole(bench.begin("s", &["a"], ""), "hi", &[], 2);
     assert_eq!(bench.told().await, ["stopped, 1 interrupted", "completed"]);
 }
@@ -268,11 +268,17 @@ async fn a_run_that_somebody_else_ended_is_not_gone_on_with() {
 async fn nothing_is_kept_where_nothing_is_to_be_kept() {
     let store = AnyStore::open(&foxwedge_store::StoreUrl::Memory).await.expect("a store");
     let store = Arc::new(store);
-    let record = config::Record { runs: Runs::None, ..config::Record::default() };
-    let started =
-        Recorder::start(store.clone(), record, config::Sessions::default(), Meter::new()).await;
+    let record =
+        config::RecordConfig { runs: RunRecording::None, ..config::RecordConfig::default() };
+    let started = GatewayRecorder::start(
+        store.clone(),
+        record,
+        config::SessionConfig::default(),
+        Metrics::new(),
+    )
+    .await;
     let (recorder, _) = started.expect("a recorder");
-    let bench = Bench { store, recorder, meter: Meter::new() };
+    let bench = Bench { store, recorder, meter: Metrics::new() };
     let recording = bench.guarded("s", &[], "{}", &fixed("{}"));
     assert!(recording.run().starts_with("r-"));
     whole(recording, "hi", &[("a", "{}")], 1);

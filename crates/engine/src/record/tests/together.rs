@@ -1,11 +1,11 @@
 //! What the writer takes together: a request that is over by then is told to the store at once, and
 //! nobody can see a difference behind it.
 
-use foxwedge_run::Body;
+use foxwedge_run::EventPayload;
 use tokio::time::sleep;
 
 use super::*;
-use crate::record::queue::{Haste, Note};
+use crate::record::queue::{RecordQueueItem, WriteUrgency};
 
 /// Everything that is kept of a session, without names and times.
 async fn kept(bench: &Bench, session: &str) -> String {
@@ -34,16 +34,16 @@ async fn kept(bench: &Bench, session: &str) -> String {
 
 #[tokio::test]
 async fn what_is_told_at_once_is_what_is_told_in_pieces() {
-    type Story = fn(Recording);
+    type Story = fn(RequestRecording);
     let table: [(&str, Story); 5] = [
         ("a text", |recording| whole(recording, "hi", &[], 1)),
         ("nobody listens", drop),
-        ("trouble", |recording| recording.failed(StatusCode::BAD_GATEWAY)),
-        ("cut", |recording| recording.ended(Ended::Cut, None)),
+        ("trouble", |recording| recording.fail_with_status(StatusCode::BAD_GATEWAY)),
+        ("cut", |recording| recording.finish(ReplyCompletion::Cut, None)),
         ("calls", |recording| whole(recording, "", &[("a", "{}")], 1)),
     ];
     for (name, story) in table {
-        let bench = Bench::new(Content::Kept).await;
+        let bench = Bench::new(ContentRecording::Stored).await;
         // Three requests in each, so that they have to stay in order.
         for session in ["once", "bits"] {
             for _ in 0..3 {
@@ -77,12 +77,13 @@ fn timeless(line: &str) -> String {
 
 #[tokio::test]
 async fn what_goes_on_is_in_the_store_meanwhile() {
-    let bench = Bench::new(Content::Kept).await;
+    let bench = Bench::new(ContentRecording::Stored).await;
     let mut recording = bench.begin("s", &[], "{}");
-    recording.see(&Event::Start(Head::default()));
+    recording.record_event(&StreamEvent::Start(ReplyHead::default()));
     let found = async {
         loop {
-            let rows = bench.store.runs(Filter::default(), Page::default()).await.expect("runs");
+            let rows =
+                bench.store.runs(ListFilter::default(), ListPage::default()).await.expect("runs");
             if let Some(row) = rows.first() {
                 return row.clone();
             }
@@ -94,7 +95,7 @@ async fn what_goes_on_is_in_the_store_meanwhile() {
     whole(recording, "hi", &[], 1);
     assert_eq!(bench.told().await, ["completed"]);
     let events = bench.store.events(&row.id, 0, 100).await.expect("events");
-    assert!(events.iter().any(|stored| matches!(stored.event.body, Body::Text(_))));
+    assert!(events.iter().any(|stored| matches!(stored.event.body, EventPayload::Text(_))));
 }
 
 #[tokio::test]
@@ -104,9 +105,9 @@ async fn whoever_looks_does_not_wait_for_what_may_come() {
     let writer = async {
         let mut taken = Vec::new();
         notes.next(&mut taken, 8).await;
-        assert_eq!(notes.linger(hour).await, Haste::Yes);
+        assert_eq!(notes.wait_unless_urgent(hour).await, WriteUrgency::Urgent);
         for note in taken {
-            if let Note::Flush(whoever) = note {
+            if let RecordQueueItem::Flush(whoever) = note {
                 let _ = whoever.send(());
             }
         }

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, ffi::OsString, io, path::Path};
 
-use foxwedge_engine::config::{self, Exposure, Flags, Found};
+use foxwedge_engine::config::{self, ConfigFile, ConfigFlags, FileExposure};
 
 use super::*;
 
@@ -9,7 +9,7 @@ struct Fake {
     file: Option<&'static str>,
 }
 
-impl World for Fake {
+impl ConfigEnvironment for Fake {
     fn variable(&self, name: &str) -> Option<OsString> {
         if name == "HOME" {
             return Some("/home/fox".into());
@@ -17,10 +17,10 @@ impl World for Fake {
         self.variables.get(name).map(OsString::from)
     }
 
-    fn file(&self, path: &Path) -> io::Result<Found> {
+    fn file(&self, path: &Path) -> io::Result<ConfigFile> {
         match self.file {
             Some(text) if path.ends_with("foxwedge.toml") => {
-                Ok(Found { text: text.to_owned(), exposure: Exposure::Private })
+                Ok(ConfigFile { text: text.to_owned(), exposure: FileExposure::Private })
             }
             _ => Err(io::ErrorKind::NotFound.into()),
         }
@@ -32,22 +32,22 @@ fn fake(variables: &[(&'static str, &'static str)], file: Option<&'static str>) 
 }
 
 /// What is chosen, in a line.
-fn chosen(world: &Fake, typed: Typed<'_>, name: Option<&str>) -> String {
-    let models = match direct(typed, world) {
-        Ok(Some(direct)) => Models::Direct(direct),
-        Ok(None) => match config::read(&Flags::default(), world) {
-            Ok(loaded) => Models::Routes(Box::new(loaded)),
+fn chosen(world: &Fake, typed: EndpointFlags<'_>, name: Option<&str>) -> String {
+    let models = match direct_endpoint(typed, world) {
+        Ok(Some(direct)) => ModelLookup::Direct(direct),
+        Ok(None) => match config::read(&ConfigFlags::default(), world) {
+            Ok(loaded) => ModelLookup::Routes(Box::new(loaded)),
             Err(refused) => return format!("{refused:?}"),
         },
         Err(trouble) => return format!("error: {trouble}"),
     };
     match models.choose(name, world) {
-        Ok(Choice::Direct { direct, model }) => {
+        Ok(ModelChoice::Direct { direct, model }) => {
             let key = direct.key.as_ref().map_or("none", |key| key.reveal());
             let url = direct.url.as_deref().unwrap_or("usual");
             format!("{} {url} {key} {model}", direct.api.name())
         }
-        Ok(Choice::Route { route, model }) => format!("route {} {model}", route.upstream.name),
+        Ok(ModelChoice::Route { route, model }) => format!("route {} {model}", route.upstream.name),
         Err(trouble) => format!("error: {trouble}"),
     }
 }
@@ -57,10 +57,11 @@ fn a_key_leads_to_its_provider_and_to_nobody_else() {
     const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "sk-o");
     const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "sk-a");
     const DEEP: (&str, &str) = ("DEEPSEEK_API_KEY", "sk-d");
-    let none = Typed::default();
-    let at = |upstream| Typed { upstream: Some(upstream), ..none };
-    let api = |api| Typed { api: Some(api), ..none };
-    type Row<'a> = (&'a [(&'static str, &'static str)], Typed<'a>, Option<&'a str>, &'a str);
+    let none = EndpointFlags::default();
+    let at = |upstream| EndpointFlags { upstream: Some(upstream), ..none };
+    let api = |api| EndpointFlags { api: Some(api), ..none };
+    type Row<'a> =
+        (&'a [(&'static str, &'static str)], EndpointFlags<'a>, Option<&'a str>, &'a str);
     let table: [Row<'_>; 19] = [
         (&[], none, None, "route scripted scripted"),
         (&[], none, Some("scripted-2"), "route scripted scripted-2"),
@@ -71,11 +72,11 @@ fn a_key_leads_to_its_provider_and_to_nobody_else() {
         (&[DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
         (&[DEEP], none, None, "error: which model?"),
         (&[OPENAI, DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
-        (&[OPENAI], api(Api::Openai), Some("m"), "openai usual sk-o m"),
-        (&[], api(Api::Openai), Some("m"), "error: there is no key for openai"),
-        (&[OPENAI], api(Api::Openai), None, "error: which model?"),
-        (&[], api(Api::Scripted), None, "scripted usual none scripted"),
-        (&[], api(Api::Gateway), Some("m"), "gateway usual none m"),
+        (&[OPENAI], api(ChatApi::Openai), Some("m"), "openai usual sk-o m"),
+        (&[], api(ChatApi::Openai), Some("m"), "error: there is no key for openai"),
+        (&[OPENAI], api(ChatApi::Openai), None, "error: which model?"),
+        (&[], api(ChatApi::Scripted), None, "scripted usual none scripted"),
+        (&[], api(ChatApi::Gateway), Some("m"), "gateway usual none m"),
         // A key is not shown to strangers.
         (&[OPENAI], at("http://localhost:1/v1"), Some("m"), "openai http://localhost:1/v1 none m"),
         (
@@ -86,19 +87,19 @@ fn a_key_leads_to_its_provider_and_to_nobody_else() {
         ),
         (
             &[OPENAI],
-            Typed { key_env: Some("OPENAI_API_KEY"), ..at("https://x/v1") },
+            EndpointFlags { key_env: Some("OPENAI_API_KEY"), ..at("https://x/v1") },
             Some("m"),
             "openai https://x/v1 sk-o m",
         ),
         (
             &[],
-            Typed { key_env: Some("MINE"), ..at("https://x/v1") },
+            EndpointFlags { key_env: Some("MINE"), ..at("https://x/v1") },
             Some("m"),
             "error: the variable `MINE` holds no key",
         ),
         (
             &[OPENAI],
-            Typed { key_env: Some("OPENAI_API_KEY"), ..none },
+            EndpointFlags { key_env: Some("OPENAI_API_KEY"), ..none },
             Some("m"),
             "error: --key-env needs somebody to show the key to",
         ),
@@ -126,6 +127,6 @@ fn a_configuration_names_its_models() {
         (Some("two words"), "error: `two words` is no name of a model"),
     ];
     for (name, expected) in table {
-        assert_eq!(chosen(&world, Typed::default(), name), expected, "{name:?}");
+        assert_eq!(chosen(&world, EndpointFlags::default(), name), expected, "{name:?}");
     }
 }

@@ -1,96 +1,96 @@
 //! Calls: those at work, shown below everything, and the lines they leave behind when they settle.
 
 use anstyle::Style;
-use foxwedge_run::{Id, Json, Reason, Status, ToolRef};
+use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
 use serde_json::Value;
 
-use super::row::Row;
+use super::row::StyledRow;
 use crate::{
-    chat::marks::Mark,
-    runs::draw::{Signs, about},
-    say::{ADDED, BOLD, DIM, REMOVED, clean, width},
-    screen::fit,
+    chat::call_mark::CallMark,
+    cli_output::{ADDED, BOLD, DIM, REMOVED, clean, width},
+    runs::draw::{SignSet, call_subject},
+    screen::fit_columns,
 };
 
 /// Columns of a tool's name that are drawn.
-const NAME: usize = 40;
+const MAX_NAME_COLUMNS: usize = 40;
 /// Fewer columns of what a call works on say nothing.
-const LEAST: usize = 6;
+const MIN_ABOUT_COLUMNS: usize = 6;
 /// Lines of what a call said that are shown.
-const SAID: usize = 5;
+const MAX_RESULT_LINES: usize = 5;
 /// Lines of a change that are shown.
-const CHANGED: usize = 8;
+const MAX_CHANGED_LINES: usize = 8;
 /// Characters of what a call said that are looked at.
-const LOOKED: usize = 16 << 10;
+const MAX_RESULT_CHARS: usize = 16 << 10;
 
 /// A call that is not settled.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct TerminalCall {
     pub(super) tool: ToolRef,
-    name: Id,
+    name: SharedId,
     title: Option<String>,
     about: String,
-    input: Option<Json>,
-    pub(super) status: Status,
+    input: Option<RawJson>,
+    pub(super) status: ToolStatus,
     since: u64,
     /// The last line of what it says.
-    said: String,
+    last_output: String,
     depth: usize,
 }
 
 /// The calls that are not settled, in the order in which they began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct TerminalCallList(Vec<TerminalCall>);
 
-impl Calls {
+impl TerminalCallList {
     pub(super) fn open(
         &mut self,
         tool: &ToolRef,
-        name: &Id,
-        parent: Option<&Id>,
+        name: &SharedId,
+        parent: Option<&SharedId>,
         title: Option<&str>,
         now: u64,
     ) {
         let depth = parent.map_or(0, |parent| {
             self.0.iter().rfind(|call| call.tool.call == *parent).map_or(1, |call| call.depth + 1)
         });
-        self.0.push(Call {
+        self.0.push(TerminalCall {
             tool: tool.clone(),
             name: name.clone(),
             title: title.map(str::to_owned),
-            about: about(title, None),
+            about: call_subject(title, None),
             input: None,
-            status: Status::Pending,
+            status: ToolStatus::Pending,
             since: now,
-            said: String::new(),
+            last_output: String::new(),
             depth: depth.min(8),
         });
     }
 
-    pub(super) fn ready(&mut self, tool: &ToolRef, input: &Json) {
+    pub(super) fn set_input(&mut self, tool: &ToolRef, input: &RawJson) {
         if let Some(call) = self.find(tool) {
-            call.about = about(call.title.as_deref(), Some(input));
+            call.about = call_subject(call.title.as_deref(), Some(input));
             call.input = Some(input.clone());
         }
     }
 
-    pub(super) fn status(&mut self, tool: &ToolRef, status: Status, now: u64) {
+    pub(super) fn set_status(&mut self, tool: &ToolRef, status: ToolStatus, now: u64) {
         if let Some(call) = self.find(tool) {
             call.status = status;
             call.since = now;
         }
     }
 
-    pub(super) fn progress(&mut self, tool: &ToolRef, content: &Json) {
+    pub(super) fn set_progress(&mut self, tool: &ToolRef, content: &RawJson) {
         if let Some(call) = self.find(tool) {
             let said = content.plain();
             let last = said.lines().rev().find(|line| !line.trim().is_empty());
-            let last = last.map(|line| overwritten(line).chars().take(400).collect());
-            call.said = last.unwrap_or_default();
+            let last = last.map(|line| last_overwrite(line).chars().take(400).collect());
+            call.last_output = last.unwrap_or_default();
         }
     }
 
-    fn find(&mut self, tool: &ToolRef) -> Option<&mut Call> {
+    fn find(&mut self, tool: &ToolRef) -> Option<&mut TerminalCall> {
         self.0.iter_mut().rfind(|call| call.tool == *tool)
     }
 
@@ -99,33 +99,43 @@ impl Calls {
     }
 
     /// Whether one is at work.
-    pub(super) fn at_work(&self) -> bool {
-        self.0.iter().any(|call| call.status == Status::Running)
+    pub(super) fn is_running(&self) -> bool {
+        self.0.iter().any(|call| call.status == ToolStatus::Running)
     }
 
     /// The rows of those at work, the newest last, at most so many.
-    pub(super) fn live(&self, signs: Signs, width: usize, most: usize, now: u64) -> Vec<Row> {
-        let shown = self.0.iter().filter(|call| call.status != Status::AwaitingApproval);
-        let mut rows: Vec<Row> = Vec::new();
+    pub(super) fn live_rows(
+        &self,
+        signs: SignSet,
+        width: usize,
+        most: usize,
+        now: u64,
+    ) -> Vec<StyledRow> {
+        let shown = self.0.iter().filter(|call| call.status != ToolStatus::AwaitingApproval);
+        let mut rows: Vec<StyledRow> = Vec::new();
         let mut left = 0;
         for call in shown {
-            let said = !call.said.is_empty();
+            let said = !call.last_output.is_empty();
             if rows.len() + 1 + usize::from(said) > most.saturating_sub(1) && !rows.is_empty() {
                 left += 1;
                 continue;
             }
             // Whole seconds: what changes ten times in a second cannot be read.
             let elapsed = now.saturating_sub(call.since) / 1000;
-            let time = (call.status == Status::Running && elapsed > 0).then_some(elapsed * 1000);
-            let mark = Mark::of(signs, call.status, None, time);
+            let time =
+                (call.status == ToolStatus::Running && elapsed > 0).then_some(elapsed * 1000);
+            let mark = CallMark::of(signs, call.status, None, time);
             rows.push(call.row(&mark, width));
             if said {
-                let row = Row::of(DIM, &format!("{}  {}", "  ".repeat(call.depth), call.said));
+                let row = StyledRow::of(
+                    DIM,
+                    &format!("{}  {}", "  ".repeat(call.depth), call.last_output),
+                );
                 rows.push(row.fit(width));
             }
         }
         if left > 0 {
-            rows.push(Row::of(DIM, &format!("  and {left} more")));
+            rows.push(StyledRow::of(DIM, &format!("  and {left} more")));
         }
         rows
     }
@@ -134,77 +144,82 @@ impl Calls {
     pub(super) fn settle(
         &mut self,
         tool: &ToolRef,
-        (status, reason): (Status, Option<Reason>),
+        (status, reason): (ToolStatus, Option<ToolStatusReason>),
         span: Option<u64>,
-        content: &Json,
-        (signs, width): (Signs, usize),
-    ) -> Vec<Row> {
+        content: &RawJson,
+        (signs, width): (SignSet, usize),
+    ) -> Vec<StyledRow> {
         let Some(at) = self.0.iter().rposition(|call| call.tool == *tool) else {
             return Vec::new();
         };
         let call = self.0.remove(at);
-        let mut rows = vec![call.row(&Mark::of(signs, status, reason, span), width)];
+        let mut rows = vec![call.row(&CallMark::of(signs, status, reason, span), width)];
         let indent = format!("{}    ", "  ".repeat(call.depth));
         rows.extend(
             match status {
-                Status::Succeeded => {
-                    call.input.as_ref().map(|input| change(&input.value())).unwrap_or_default()
+                ToolStatus::Succeeded => call
+                    .input
+                    .as_ref()
+                    .map(|input| changed_lines(&input.value()))
+                    .unwrap_or_default(),
+                ToolStatus::Failed | ToolStatus::Interrupted | ToolStatus::Denied => {
+                    result_tail(content)
                 }
-                Status::Failed | Status::Interrupted | Status::Denied => said(content),
-                Status::Cancelled
-                | Status::HandedOver
-                | Status::Unknown
-                | Status::Pending
-                | Status::AwaitingApproval
-                | Status::Running => Vec::new(),
+                ToolStatus::Cancelled
+                | ToolStatus::HandedOver
+                | ToolStatus::Unknown
+                | ToolStatus::Pending
+                | ToolStatus::AwaitingApproval
+                | ToolStatus::Running => Vec::new(),
             }
             .into_iter()
-            .map(|(style, line)| Row::of(style, &format!("{indent}{line}")).fit(width)),
+            .map(|(style, line)| StyledRow::of(style, &format!("{indent}{line}")).fit(width)),
         );
         rows
     }
 }
 
-impl Call {
+impl TerminalCall {
     /// The call on one row. What became of it is always seen; what it works on gives way.
-    fn row(&self, mark: &Mark, columns: usize) -> Row {
+    fn row(&self, mark: &CallMark, columns: usize) -> StyledRow {
         let indent = "  ".repeat(self.depth);
-        let name = fit(&clean(&self.name), NAME.min(columns / 2));
-        let fixed = indent.len() + width(&name) + width(&mark.words) + 6;
+        let name = fit_columns(&clean(&self.name), MAX_NAME_COLUMNS.min(columns / 2));
+        let fixed = indent.len() + width(&name) + width(&mark.text) + 6;
         let room = columns.saturating_sub(fixed);
-        let row = Row::of(mark.style, &format!("{indent}{} ", mark.sign)).with(BOLD, &name);
-        let row = match self.about.is_empty() || room < LEAST.min(width(&self.about)) {
+        let row = StyledRow::of(mark.style, &format!("{indent}{} ", mark.sign)).with(BOLD, &name);
+        let row = match self.about.is_empty() || room < MIN_ABOUT_COLUMNS.min(width(&self.about)) {
             true => row,
-            false => row.with(Style::new(), &format!("  {}", fit(&self.about, room))),
+            false => row.with(Style::new(), &format!("  {}", fit_columns(&self.about, room))),
         };
-        row.with(Style::new(), "  ").with(mark.style, &mark.words).fit(columns)
+        row.with(Style::new(), "  ").with(mark.style, &mark.text).fit(columns)
     }
 }
 
 /// The end of what a call said: that is where the reason stands.
-fn said(content: &Json) -> Vec<(Style, String)> {
-    let plain = plain(&content.value());
-    let skip = plain.chars().count().saturating_sub(LOOKED);
+fn result_tail(content: &RawJson) -> Vec<(Style, String)> {
+    let plain = result_text(&content.value());
+    let skip = plain.chars().count().saturating_sub(MAX_RESULT_CHARS);
     let end: String = plain.chars().skip(skip).collect();
     // Our own words to the model say what the mark says.
     let is_ours = |line: &str| line.starts_with("[foxwedge]");
     let lines = end.lines().filter(|line| !line.trim().is_empty() && !is_ours(line));
     let lines: Vec<&str> = lines.collect();
-    let left = lines.len().saturating_sub(SAID);
+    let left = lines.len().saturating_sub(MAX_RESULT_LINES);
     // One line more is as long as the line that says so.
     let left = if left == 1 { 0 } else { left };
     let first = (left > 0).then(|| (DIM, format!("… {left} lines above")));
-    let lines = lines.iter().skip(left).map(|line| (DIM, overwritten(line).trim_end().to_owned()));
+    let lines =
+        lines.iter().skip(left).map(|line| (DIM, last_overwrite(line).trim_end().to_owned()));
     first.into_iter().chain(lines).collect()
 }
 
 /// What is left of a line that a tool wrote again and again in its place.
-fn overwritten(line: &str) -> &str {
+fn last_overwrite(line: &str) -> &str {
     line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
 }
 
 /// The text of an answer: a string, or blocks with texts in them.
-fn plain(content: &Value) -> String {
+fn result_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {
@@ -217,7 +232,7 @@ fn plain(content: &Value) -> String {
 }
 
 /// A small change, as its lines that go and its lines that come; nothing if the call changes no text.
-pub(super) fn change(input: &Value) -> Vec<(Style, String)> {
+pub(super) fn changed_lines(input: &Value) -> Vec<(Style, String)> {
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
     let Some(old) = text(&["old", "old_string", "old_text"]) else { return Vec::new() };
     let new = text(&["new", "new_string", "new_text"]).unwrap_or_default();
@@ -231,9 +246,9 @@ pub(super) fn change(input: &Value) -> Vec<(Style, String)> {
     let gone = old.iter().map(|line| (REMOVED, format!("- {line}")));
     let come = new.iter().map(|line| (ADDED, format!("+ {line}")));
     let mut lines: Vec<(Style, String)> = gone.chain(come).collect();
-    let left = lines.len().saturating_sub(CHANGED);
+    let left = lines.len().saturating_sub(MAX_CHANGED_LINES);
     if left > 1 {
-        lines.truncate(CHANGED);
+        lines.truncate(MAX_CHANGED_LINES);
         lines.push((DIM, format!("… {left} more lines")));
     }
     lines
@@ -247,52 +262,57 @@ mod tests {
         ToolRef { call: call.into(), turn: 1 }
     }
 
-    fn opened(name: &str, input: &str) -> Calls {
-        let mut calls = Calls::default();
+    fn opened(name: &str, input: &str) -> TerminalCallList {
+        let mut calls = TerminalCallList::default();
         calls.open(&tool("1"), &name.into(), None, None, 0);
-        if let Some(input) = Json::parse(input) {
-            calls.ready(&tool("1"), &input);
+        if let Some(input) = RawJson::parse(input) {
+            calls.set_input(&tool("1"), &input);
         }
         calls
     }
 
-    fn settled(input: &str, status: Status, reason: Option<Reason>, said: &str) -> String {
+    fn settled(
+        input: &str,
+        status: ToolStatus,
+        reason: Option<ToolStatusReason>,
+        said: &str,
+    ) -> String {
         let name = if input.contains("command") { "run" } else { "edit" };
         let rows = opened(name, input).settle(
             &tool("1"),
             (status, reason),
             Some(3_140),
-            &Json::string(said),
-            (Signs::Unicode, 60),
+            &RawJson::string(said),
+            (SignSet::Unicode, 60),
         );
-        rows.iter().map(Row::plain).collect::<Vec<_>>().join("\n")
+        rows.iter().map(StyledRow::plain).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
     fn a_settled_call_leaves_a_line_and_what_it_said_last() {
         let run = r#"{"command":"cargo test"}"#;
         let table = [
-            (Status::Succeeded, None, "much", "✓ run  cargo test  done 3.1s"),
+            (ToolStatus::Succeeded, None, "much", "✓ run  cargo test  done 3.1s"),
             (
-                Status::Failed,
+                ToolStatus::Failed,
                 None,
                 "1\n2\n\n3\n4\n5\n\u{1b}[31m6\n7",
                 "✗ run  cargo test  failed after 3.1s\n    … 2 lines above\n    3\n    4\n    5\n    6\n    7",
             ),
             (
-                Status::Failed,
-                Some(Reason::TimedOut),
+                ToolStatus::Failed,
+                Some(ToolStatusReason::TimedOut),
                 "out",
                 "✗ run  cargo test  timed out after 3.1s\n    out",
             ),
             (
-                Status::Interrupted,
+                ToolStatus::Interrupted,
                 None,
                 "[foxwedge] Interrupted: and so on\nhalf",
                 "⚠ run  cargo test  stopped after 3.1s, may have run\n    half",
             ),
-            (Status::Cancelled, None, "words", "⊘ run  cargo test  not started"),
-            (Status::Denied, None, "", "✗ run  cargo test  denied, did not run"),
+            (ToolStatus::Cancelled, None, "words", "⊘ run  cargo test  not started"),
+            (ToolStatus::Denied, None, "", "✗ run  cargo test  denied, did not run"),
         ];
         for (status, reason, said, expected) in table {
             assert_eq!(settled(run, status, reason, said), expected);
@@ -303,22 +323,25 @@ mod tests {
     fn an_edit_shows_what_changed() {
         let edit = r#"{"path":"a.rs","old":"one\ntwo\nthree","new":"one\n2\nthree"}"#;
         let expected = "✓ edit  a.rs  done 3.1s\n    - two\n    + 2";
-        assert_eq!(settled(edit, Status::Succeeded, None, "ok"), expected);
+        assert_eq!(settled(edit, ToolStatus::Succeeded, None, "ok"), expected);
         let long: Vec<String> = (0..20).map(|n| n.to_string()).collect();
         let input = serde_json::json!({ "old": "", "new": long.join("\n") });
-        let lines = change(&input);
-        assert_eq!(lines.len(), CHANGED + 1);
+        let lines = changed_lines(&input);
+        assert_eq!(lines.len(), MAX_CHANGED_LINES + 1);
         assert_eq!(lines.last().map(|(_, line)| line.as_str()), Some("… 12 more lines"));
     }
 
     #[test]
     fn calls_at_work_show_their_time_and_their_last_line() {
         let mut calls = opened("run", r#"{"command":"make"}"#);
-        calls.status(&tool("1"), Status::Running, 1_000);
-        calls.progress(&tool("1"), &Json::string("first\n10%\r50%\r\u{1b}]0;x\u{7}second\n\n"));
-        let live = |calls: &Calls, width, most| {
-            let rows = calls.live(Signs::Unicode, width, most, 4_900);
-            rows.iter().map(Row::plain).collect::<Vec<_>>()
+        calls.set_status(&tool("1"), ToolStatus::Running, 1_000);
+        calls.set_progress(
+            &tool("1"),
+            &RawJson::string("first\n10%\r50%\r\u{1b}]0;x\u{7}second\n\n"),
+        );
+        let live = |calls: &TerminalCallList, width, most| {
+            let rows = calls.live_rows(SignSet::Unicode, width, most, 4_900);
+            rows.iter().map(StyledRow::plain).collect::<Vec<_>>()
         };
         assert_eq!(live(&calls, 60, 9), ["● run  make  running 3.0s", "  second"]);
         for n in 2..9 {
@@ -326,6 +349,6 @@ mod tests {
         }
         let rows = live(&calls, 20, 4);
         assert_eq!(rows, ["● run  running 3.0s", "  second", "○ read  pending", "  and 6 more"]);
-        assert!(calls.at_work());
+        assert!(calls.is_running());
     }
 }

@@ -17,7 +17,7 @@ use std::{
 use anyhow::Context;
 use foxwedge_engine::{
     take_ready,
-    tool_loop::{Decision, Told},
+    tool_loop::{LoopEvent, ToolDecision},
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -25,78 +25,78 @@ use tokio::{
 };
 
 use self::{
-    input::{Input, Typed},
-    signals::{Heard, Signals},
+    input::{KeyboardReader, TerminalInputEvent},
+    signals::{TerminalSignal, TerminalSignals},
 };
 use super::{
-    Desk, Heed, Host, Questions, Start,
-    approve::Question,
-    ask::Ask,
+    InterruptDelivery, RunController, TerminalApprovalInbox, TerminalHost, TerminalStart,
+    approval_prompt::ApprovalPrompt,
+    approver::TerminalApprovalRequest,
     draw,
-    guard::{self, Guard},
-    keeper::Keeper,
-    keys::Key,
-    paint::{Colours, Painter},
-    row::Row,
-    screen::{Act, Screen, Trouble},
+    guard::{self, TerminalGuard},
+    keys::TerminalKey,
+    paint::{TerminalColors, TerminalPainter},
+    queue_writer::PromptQueueWriter,
+    row::StyledRow,
+    screen::{ScreenAction, ScreenError, TerminalScreen},
 };
 use crate::{
-    runs::draw::Signs,
-    say::{self, DIM},
+    cli_output::{self, DIM},
+    runs::draw::SignSet,
 };
 
 /// How often what moves does so, in milliseconds.
-const FRAME: u64 = 120;
+const SPINNER_MILLIS: u64 = 120;
 /// How often times are drawn where nothing moves, in milliseconds.
-const SECOND: u64 = 1_000;
+const CLOCK_MILLIS: u64 = 1_000;
 /// The least time between two drawings, in milliseconds.
-const PAUSE: u64 = 15;
+const MIN_PAINT_MILLIS: u64 = 15;
 /// How long tools may take to end when we are told to.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// What is taken in before it is drawn.
-const BATCH: usize = 512;
+const EVENT_BATCH: usize = 512;
 
 /// Runs the terminal until somebody leaves it.
 pub(super) async fn run(
-    host: &mut dyn Host,
-    questions: Questions,
-    mut start: Start,
+    host: &mut dyn TerminalHost,
+    questions: TerminalApprovalInbox,
+    mut start: TerminalStart,
 ) -> anyhow::Result<ExitCode> {
     let prompt = start.prompt.take();
-    let guard = Guard::take().context("the terminal cannot be used")?;
-    let mut seat = Seat::new(guard, host.desk(), questions, start)?;
+    let guard = TerminalGuard::take().context("the terminal cannot be used")?;
+    let mut seat = TerminalDriver::new(guard, host.run_controller(), questions, start)?;
     seat.screen.status = host.status();
     if let Some(prompt) = prompt {
-        let acts = seat.screen.send(&prompt);
-        seat.todo.extend(acts);
+        let acts = seat.screen.send_prompt(&prompt);
+        seat.queued_actions.extend(acts);
     }
-    let code = seat.attend(host).await;
-    let comeback = host.comeback();
+    let code = seat.run_actions(host).await;
+    let comeback = host.resume_command();
     seat.leave(comeback.as_deref()).await;
     code.map(ExitCode::from)
 }
 
 /// Where a person sits: the screen, the keys, and what they reach.
-struct Seat {
-    guard: Guard,
-    screen: Screen,
-    painter: Painter,
-    input: Input,
-    signals: Signals,
-    desk: Arc<dyn Desk>,
-    keeper: Keeper,
-    questions: Questions,
+struct TerminalDriver {
+    guard: TerminalGuard,
+    screen: TerminalScreen,
+    painter: TerminalPainter,
+    input: KeyboardReader,
+    signals: TerminalSignals,
+    controller: Arc<dyn RunController>,
+    queue_writer: PromptQueueWriter,
+    questions: TerminalApprovalInbox,
     /// Whoever waits for an answer.
-    replies: HashMap<u64, oneshot::Sender<Decision>>,
-    asked: u64,
-    told: (mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>),
-    troubles: mpsc::UnboundedReceiver<String>,
+    replies: HashMap<u64, oneshot::Sender<ToolDecision>>,
+    question_count: u64,
+    loop_events: (mpsc::UnboundedSender<LoopEvent>, mpsc::UnboundedReceiver<LoopEvent>),
+    errors: mpsc::UnboundedReceiver<String>,
     /// What is to be done when nothing is at work, one thing after the other.
-    todo: VecDeque<Act>,
+    queued_actions: VecDeque<ScreenAction>,
     /// Interrupts that came before the work could hear them.
-    unheard: u32,
+    pending_interrupts: u32,
     clock: Instant,
-    painted: u64,
+    painted_at: u64,
     motion: bool,
     /// When we came back from being suspended by ourselves.
     resumed: Option<Instant>,
@@ -105,48 +105,48 @@ struct Seat {
 }
 
 /// What made us stop waiting.
-enum Woken<T> {
+enum TerminalWaitOutcome<T> {
     /// The work is done.
     Done(T),
     /// There is something to do, and nothing was at work.
-    Todo,
+    ActionsQueued,
     /// Somebody left.
     Leave(u8),
 }
 
-impl Seat {
+impl TerminalDriver {
     fn new(
-        guard: Guard,
-        desk: Arc<dyn Desk>,
-        questions: Questions,
-        start: Start,
-    ) -> anyhow::Result<Seat> {
-        let (width, height) = size();
+        guard: TerminalGuard,
+        desk: Arc<dyn RunController>,
+        questions: TerminalApprovalInbox,
+        start: TerminalStart,
+    ) -> anyhow::Result<TerminalDriver> {
+        let (width, height) = terminal_size();
         let (sender, troubles) = mpsc::unbounded_channel();
-        let keeper = Keeper::new(Arc::clone(&desk), start.queued.clone(), sender);
+        let keeper = PromptQueueWriter::new(Arc::clone(&desk), start.queued.clone(), sender);
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let signs = if set("FOXWEDGE_ASCII") { Signs::Ascii } else { Signs::here() };
+        let signs = if set("FOXWEDGE_ASCII") { SignSet::Ascii } else { SignSet::here() };
         let colours = match anstream::AutoStream::choice(&std::io::stdout()) {
-            anstream::ColorChoice::Never => Colours::LeftOut,
-            _ => Colours::Shown,
+            anstream::ColorChoice::Never => TerminalColors::LeftOut,
+            _ => TerminalColors::Shown,
         };
-        Ok(Seat {
+        Ok(TerminalDriver {
             guard,
-            screen: Screen::new(start, signs, (width, height)),
-            painter: Painter::new(colours, width),
-            input: Input::listen(),
-            signals: Signals::listen().context("signals cannot be heard")?,
-            desk,
-            keeper,
+            screen: TerminalScreen::new(start, signs, (width, height)),
+            painter: TerminalPainter::new(colours, width),
+            input: KeyboardReader::listen(),
+            signals: TerminalSignals::listen().context("signals cannot be heard")?,
+            controller: desk,
+            queue_writer: keeper,
             questions,
             replies: HashMap::new(),
-            asked: 0,
-            told: mpsc::unbounded_channel(),
-            troubles,
-            todo: VecDeque::new(),
-            unheard: 0,
+            question_count: 0,
+            loop_events: mpsc::unbounded_channel(),
+            errors: troubles,
+            queued_actions: VecDeque::new(),
+            pending_interrupts: 0,
             clock: Instant::now(),
-            painted: 0,
+            painted_at: 0,
             motion: !set("FOXWEDGE_NO_SPINNER") && !set("NO_MOTION"),
             resumed: None,
             ending: None,
@@ -154,42 +154,50 @@ impl Seat {
     }
 
     /// One thing after the other, until somebody leaves.
-    async fn attend(&mut self, host: &mut dyn Host) -> anyhow::Result<u8> {
+    async fn run_actions(&mut self, host: &mut dyn TerminalHost) -> anyhow::Result<u8> {
         loop {
             let mut work = None;
             while work.is_none() {
-                match self.todo.pop_front() {
+                match self.queued_actions.pop_front() {
                     None => break,
-                    Some(act @ (Act::Send(_) | Act::Command(_))) => work = Some(act),
-                    Some(Act::Leave(code)) => return Ok(code),
+                    Some(act @ (ScreenAction::Send(_) | ScreenAction::Command(_))) => {
+                        work = Some(act)
+                    }
+                    Some(ScreenAction::Leave(code)) => return Ok(code),
                     Some(act) => self.perform(act)?,
                 }
             }
-            let sender = self.told.0.clone();
-            let mut listener = move |told: Told| drop(sender.send(told));
+            let sender = self.loop_events.0.clone();
+            let mut listener = move |told: LoopEvent| drop(sender.send(told));
             let woken = match work {
-                Some(Act::Send(text)) => {
-                    self.screen.begin(self.now());
-                    let woken = self.wait(host.say(text, &mut listener)).await?;
-                    self.hear_all()?;
-                    woken.map(|ending| self.screen.ended(ending.as_ref().map_err(spelled)))
+                Some(ScreenAction::Send(text)) => {
+                    self.screen.begin_work(self.now());
+                    let woken = self.wait_for(host.run_prompt(text, &mut listener)).await?;
+                    self.drain_events()?;
+                    woken.map(|ending| {
+                        self.screen.on_run_ended(ending.as_ref().map_err(screen_error))
+                    })
                 }
-                Some(Act::Command(line)) => {
-                    self.screen.begin(self.now());
-                    let woken = self.wait(host.command(line, &mut listener)).await?;
-                    self.hear_all()?;
-                    if let Some(queued) = host.turned() {
-                        let acts = self.screen.turned(queued);
-                        self.todo.extend(acts);
+                Some(ScreenAction::Command(line)) => {
+                    self.screen.begin_work(self.now());
+                    let woken = self.wait_for(host.run_slash_line(line, &mut listener)).await?;
+                    self.drain_events()?;
+                    if let Some(queued) = host.take_switched_queue() {
+                        let acts = self.screen.on_session_switch(queued);
+                        self.queued_actions.extend(acts);
                     }
-                    woken.map(|reply| self.screen.replied(reply.as_ref().map_err(spelled)))
+                    woken.map(|reply| {
+                        self.screen.on_command_reply(reply.as_ref().map_err(screen_error))
+                    })
                 }
-                Some(_) | None => self.wait(std::future::pending::<Vec<Act>>()).await?,
+                Some(_) | None => {
+                    self.wait_for(std::future::pending::<Vec<ScreenAction>>()).await?
+                }
             };
             match woken {
-                Woken::Done(acts) => self.todo.extend(acts),
-                Woken::Todo => {}
-                Woken::Leave(code) => return Ok(code),
+                TerminalWaitOutcome::Done(acts) => self.queued_actions.extend(acts),
+                TerminalWaitOutcome::ActionsQueued => {}
+                TerminalWaitOutcome::Leave(code) => return Ok(code),
             }
             self.screen.status = host.status();
             if let Some((code, _)) = self.ending {
@@ -199,77 +207,80 @@ impl Seat {
     }
 
     /// Waits for some work and takes care of everything else meanwhile.
-    async fn wait<T>(&mut self, work: impl Future<Output = T>) -> anyhow::Result<Woken<T>> {
+    async fn wait_for<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> anyhow::Result<TerminalWaitOutcome<T>> {
         tokio::pin!(work);
         let idle = !self.screen.is_busy();
         loop {
             let due = self.paint()?;
             let acts = tokio::select! {
                 biased;
-                heard = self.signals.next() => self.heard(heard)?,
-                typed = self.input.next() => self.typed(typed),
+                heard = self.signals.next() => self.on_signal(heard)?,
+                typed = self.input.next() => self.on_input(typed),
                 Some(question) = self.questions.questions.recv() => {
-                    self.ask(question);
+                    self.add_question(question);
                     Vec::new()
                 }
-                Some(trouble) = self.troubles.recv() => {
-                    self.screen.complain(&Trouble { message: trouble, help: None });
+                Some(trouble) = self.errors.recv() => {
+                    self.screen.show_error(&ScreenError { message: trouble, help: None });
                     Vec::new()
                 }
-                Some(told) = self.told.1.recv() => {
+                Some(told) = self.loop_events.1.recv() => {
                     let (now, mut acts) = (self.now(), Vec::new());
-                    let more = || self.told.1.try_recv().ok();
-                    let _: ControlFlow<()> = take_ready(told, BATCH, more, |told| {
-                        acts.extend(self.screen.on_told(told, now));
+                    let more = || self.loop_events.1.try_recv().ok();
+                    let _: ControlFlow<()> = take_ready(told, EVENT_BATCH, more, |told| {
+                        acts.extend(self.screen.on_loop_event(told, now));
                         ControlFlow::Continue(())
                     });
                     acts
                 }
-                done = &mut work => return Ok(Woken::Done(done)),
+                done = &mut work => return Ok(TerminalWaitOutcome::Done(done)),
                 () = sleep(due) => Vec::new(),
             };
             for act in acts {
                 match act {
-                    Act::Leave(code) => return Ok(Woken::Leave(code)),
+                    ScreenAction::Leave(code) => return Ok(TerminalWaitOutcome::Leave(code)),
                     act => self.perform(act)?,
                 }
             }
-            self.press_unheard();
+            self.deliver_interrupts();
             match self.ending {
                 Some((code, until)) if idle || Instant::now() >= until => {
-                    return Ok(Woken::Leave(code));
+                    return Ok(TerminalWaitOutcome::Leave(code));
                 }
                 Some(_) | None => {}
             }
-            if idle && !self.todo.is_empty() {
-                return Ok(Woken::Todo);
+            if idle && !self.queued_actions.is_empty() {
+                return Ok(TerminalWaitOutcome::ActionsQueued);
             }
         }
     }
 
     /// Takes in everything that was told before the work was done.
-    fn hear_all(&mut self) -> anyhow::Result<()> {
-        while let Ok(told) = self.told.1.try_recv() {
-            for act in self.screen.on_told(told, self.now()) {
+    fn drain_events(&mut self) -> anyhow::Result<()> {
+        while let Ok(told) = self.loop_events.1.try_recv() {
+            for act in self.screen.on_loop_event(told, self.now()) {
                 self.perform(act)?;
             }
         }
         // What is over cannot be interrupted, and nobody waits for an answer any more.
-        self.unheard = 0;
+        self.pending_interrupts = 0;
         self.replies.clear();
         while self.questions.questions.try_recv().is_ok() {}
         Ok(())
     }
 
     /// Does what does not need the host.
-    fn perform(&mut self, act: Act) -> anyhow::Result<()> {
+    fn perform(&mut self, act: ScreenAction) -> anyhow::Result<()> {
         match act {
-            Act::Press => {
-                self.unheard += 1;
-                self.press_unheard();
+            ScreenAction::Interrupt => {
+                self.pending_interrupts += 1;
+                self.deliver_interrupts();
             }
-            Act::Queued(queue) => self.keeper.keep(queue),
-            Act::Decide { number, decision, always } => {
+            ScreenAction::SaveQueue(queue) => self.queue_writer.save(queue),
+            ScreenAction::Decide { number, decision, always } => {
                 if let Some(tool) = always {
                     self.questions.allow(&tool);
                 }
@@ -277,29 +288,33 @@ impl Seat {
                     let _ = reply.send(decision);
                 }
             }
-            Act::Suspend => {
-                guard::write(&self.painter.leave(&[]))?;
-                self.guard.lend();
+            ScreenAction::Suspend => {
+                guard::write_terminal(&self.painter.leave(&[]))?;
+                self.guard.release();
                 signals::suspend();
-                self.come_back()?;
+                self.retake_terminal()?;
                 self.resumed = Some(Instant::now());
             }
-            Act::Redraw => guard::write(&self.painter.clear())?,
+            ScreenAction::Redraw => guard::write_terminal(&self.painter.clear())?,
             // These wait for their turn.
-            act @ (Act::Send(_) | Act::Command(_) | Act::Leave(_)) => self.todo.push_back(act),
+            act @ (ScreenAction::Send(_) | ScreenAction::Command(_) | ScreenAction::Leave(_)) => {
+                self.queued_actions.push_back(act)
+            }
         }
         Ok(())
     }
 
     /// Passes interrupts on as soon as the work can hear them: it may have only just begun.
-    fn press_unheard(&mut self) {
-        while self.unheard > 0 && self.desk.press() == Heed::Heard {
-            self.unheard -= 1;
+    fn deliver_interrupts(&mut self) {
+        while self.pending_interrupts > 0
+            && self.controller.interrupt() == InterruptDelivery::Delivered
+        {
+            self.pending_interrupts -= 1;
         }
     }
 
     /// Takes the terminal again, whatever is on it.
-    fn come_back(&mut self) -> anyhow::Result<()> {
+    fn retake_terminal(&mut self) -> anyhow::Result<()> {
         self.guard.retake().context("the terminal cannot be used")?;
         self.painter.forget();
         self.resize();
@@ -307,71 +322,71 @@ impl Seat {
     }
 
     fn resize(&mut self) {
-        let (width, height) = size();
+        let (width, height) = terminal_size();
         (self.screen.width, self.screen.height) = (width, height);
         self.painter.resize(width);
     }
 
-    fn heard(&mut self, heard: Heard) -> anyhow::Result<Vec<Act>> {
+    fn on_signal(&mut self, heard: TerminalSignal) -> anyhow::Result<Vec<ScreenAction>> {
         match heard {
-            Heard::Interrupt => Ok(self.screen.on_key(Key::Interrupt, self.now())),
-            Heard::Continued => {
+            TerminalSignal::Interrupt => Ok(self.screen.on_key(TerminalKey::Interrupt, self.now())),
+            TerminalSignal::Continued => {
                 // Our own return is told as well, a moment later.
-                let known = self.resumed.take().is_some_and(|at| at.elapsed() < PATIENCE);
+                let known = self.resumed.take().is_some_and(|at| at.elapsed() < STOP_TIMEOUT);
                 if !known {
-                    self.come_back()?;
+                    self.retake_terminal()?;
                 }
                 Ok(Vec::new())
             }
-            Heard::End(code) => {
-                self.ending = Some((code, Instant::now() + PATIENCE));
+            TerminalSignal::End(code) => {
+                self.ending = Some((code, Instant::now() + STOP_TIMEOUT));
                 if self.screen.is_busy() {
                     // A wish, and at once the force behind it: whoever sends a signal does not wait.
-                    self.unheard += 2;
-                    self.press_unheard();
+                    self.pending_interrupts += 2;
+                    self.deliver_interrupts();
                 }
                 Ok(Vec::new())
             }
         }
     }
 
-    fn typed(&mut self, typed: Typed) -> Vec<Act> {
+    fn on_input(&mut self, typed: TerminalInputEvent) -> Vec<ScreenAction> {
         match typed {
-            Typed::Key(key, at) => {
+            TerminalInputEvent::Key(key, at) => {
                 let at = at.saturating_duration_since(self.clock).as_millis();
                 self.screen.on_key(key, u64::try_from(at).unwrap_or(u64::MAX))
             }
-            Typed::Resized => {
+            TerminalInputEvent::Resized => {
                 self.resize();
                 Vec::new()
             }
-            Typed::Gone => vec![Act::Leave(129)],
+            TerminalInputEvent::Closed => vec![ScreenAction::Leave(129)],
         }
     }
 
-    fn ask(&mut self, question: Question) {
-        self.asked += 1;
-        let Question { call, tool, input, reply } = question;
-        self.replies.insert(self.asked, reply);
-        self.screen.ask(Ask { number: self.asked, call, tool, input });
+    fn add_question(&mut self, question: TerminalApprovalRequest) {
+        self.question_count += 1;
+        let TerminalApprovalRequest { call, tool, input, reply } = question;
+        self.replies.insert(self.question_count, reply);
+        self.screen.add_question(ApprovalPrompt { number: self.question_count, call, tool, input });
     }
 
     /// Draws what changed, and says when something changes by itself.
     fn paint(&mut self) -> anyhow::Result<Duration> {
         let now = self.now();
-        let next = self.painted.saturating_add(PAUSE);
-        if now < next && self.painted > 0 {
+        let next = self.painted_at.saturating_add(MIN_PAINT_MILLIS);
+        if now < next && self.painted_at > 0 {
             return Ok(Duration::from_millis(next - now));
         }
-        let every = if self.motion { FRAME } else { SECOND };
+        let every = if self.motion { SPINNER_MILLIS } else { CLOCK_MILLIS };
         let frame = usize::try_from(now / every).unwrap_or(0);
-        let live = draw::live(&self.screen, now, self.motion.then_some(frame));
+        let live = draw::live_area(&self.screen, now, self.motion.then_some(frame));
         let bytes = self.painter.paint(&self.screen.take_rows(), &live);
         if !bytes.is_empty() {
-            guard::write(&bytes).context("the terminal cannot be written")?;
-            self.painted = now;
+            guard::write_terminal(&bytes).context("the terminal cannot be written")?;
+            self.painted_at = now;
         }
-        self.screen.drawn(now);
+        self.screen.on_drawn(now);
         // Where nothing is at work, nothing moves.
         let tick = self.screen.is_busy().then(|| now + every - now % every);
         let due = [tick, self.screen.next_change(now)].into_iter().flatten().min();
@@ -382,12 +397,12 @@ impl Seat {
     async fn leave(mut self, comeback: Option<&str>) {
         let mut rows = self.screen.take_rows();
         if let Some(comeback) = comeback {
-            rows.push(Row::of(DIM, "come back with ").with(anstyle::Style::new(), comeback));
+            rows.push(StyledRow::of(DIM, "come back with ").with(anstyle::Style::new(), comeback));
         }
         // A terminal that is gone cannot be told.
-        let _ = guard::write(&self.painter.leave(&rows));
+        let _ = guard::write_terminal(&self.painter.leave(&rows));
         drop(self.guard);
-        self.keeper.finish().await;
+        self.queue_writer.finish().await;
     }
 
     fn now(&self) -> u64 {
@@ -395,18 +410,18 @@ impl Seat {
     }
 }
 
-impl<T> Woken<T> {
-    fn map<U>(self, change: impl FnOnce(T) -> U) -> Woken<U> {
+impl<T> TerminalWaitOutcome<T> {
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> TerminalWaitOutcome<U> {
         match self {
-            Woken::Done(done) => Woken::Done(change(done)),
-            Woken::Todo => Woken::Todo,
-            Woken::Leave(code) => Woken::Leave(code),
+            TerminalWaitOutcome::Done(done) => TerminalWaitOutcome::Done(change(done)),
+            TerminalWaitOutcome::ActionsQueued => TerminalWaitOutcome::ActionsQueued,
+            TerminalWaitOutcome::Leave(code) => TerminalWaitOutcome::Leave(code),
         }
     }
 }
 
 /// Columns and rows of the terminal; the usual ones if it does not say.
-fn size() -> (usize, usize) {
+fn terminal_size() -> (usize, usize) {
     match crossterm::terminal::size() {
         Ok((width, height)) if width > 0 && height > 0 => (width.into(), height.into()),
         Ok(_) | Err(_) => (80, 24),
@@ -414,6 +429,9 @@ fn size() -> (usize, usize) {
 }
 
 /// What went wrong, and behind it what to do about it.
-fn spelled(error: &anyhow::Error) -> Trouble {
-    Trouble { message: format!("{error:#}"), help: say::help_of(error).map(str::to_owned) }
+fn screen_error(error: &anyhow::Error) -> ScreenError {
+    ScreenError {
+        message: format!("{error:#}"),
+        help: cli_output::help_of(error).map(str::to_owned),
+    }
 }

@@ -12,60 +12,60 @@ use std::{
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 /// Whether the terminal is ours.
-static TAKEN: AtomicBool = AtomicBool::new(false);
-static HOOK: Once = Once::new();
+static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
+static PANIC_HOOK: Once = Once::new();
 
 /// The terminal is ours for as long as this lives.
-pub(super) struct Guard(());
+pub(super) struct TerminalGuard(());
 
-impl Guard {
+impl TerminalGuard {
     /// Takes it.
-    pub(super) fn take() -> io::Result<Guard> {
-        HOOK.call_once(|| {
+    pub(super) fn take() -> io::Result<TerminalGuard> {
+        PANIC_HOOK.call_once(|| {
             let before = panic::take_hook();
             panic::set_hook(Box::new(move |info| {
-                give_back();
+                restore_terminal();
                 before(info);
             }));
         });
-        let guard = Guard(());
-        enter()?;
+        let guard = TerminalGuard(());
+        enter_raw_mode()?;
         Ok(guard)
     }
 
     /// Gives it back for a while: somebody else uses it.
-    pub(super) fn lend(&self) {
-        give_back();
+    pub(super) fn release(&self) {
+        restore_terminal();
     }
 
     /// Takes it again.
     pub(super) fn retake(&self) -> io::Result<()> {
-        enter()
+        enter_raw_mode()
     }
 }
 
-impl Drop for Guard {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
-fn enter() -> io::Result<()> {
+fn enter_raw_mode() -> io::Result<()> {
     enable_raw_mode()?;
-    TAKEN.store(true, Ordering::SeqCst);
+    TERMINAL_TAKEN.store(true, Ordering::SeqCst);
     // Pasted text is told apart from typed text.
-    write("\u{1b}[?2004h")
+    write_terminal("\u{1b}[?2004h")
 }
 
-fn give_back() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = write("\u{1b}[?2026l\u{1b}[?2004l\u{1b}[?25h\u{1b}[0m");
+fn restore_terminal() {
+    if TERMINAL_TAKEN.swap(false, Ordering::SeqCst) {
+        let _ = write_terminal("\u{1b}[?2026l\u{1b}[?2004l\u{1b}[?25h\u{1b}[0m");
         let _ = disable_raw_mode();
     }
 }
 
 /// Writes bytes to the terminal, now.
-pub(super) fn write(bytes: &str) -> io::Result<()> {
+pub(super) fn write_terminal(bytes: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes.as_bytes())?;
     out.flush()

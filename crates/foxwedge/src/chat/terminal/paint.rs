@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{draw::Live, row::Row};
+use super::{draw::LiveArea, row::StyledRow};
 
 /// What is on the terminal below the scrollback.
 #[derive(Debug)]
-pub(super) struct Painter {
-    colours: Colours,
-    shown: Option<Live>,
+pub(super) struct TerminalPainter {
+    colours: TerminalColors,
+    shown: Option<LiveArea>,
     width: usize,
     /// The columns it was drawn for.
     drawn: usize,
@@ -19,14 +19,14 @@ pub(super) struct Painter {
 
 /// Whether colours are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Colours {
+pub(super) enum TerminalColors {
     Shown,
     LeftOut,
 }
 
-impl Painter {
-    pub(super) fn new(colours: Colours, width: usize) -> Painter {
-        Painter { colours, shown: None, width, drawn: width }
+impl TerminalPainter {
+    pub(super) fn new(colours: TerminalColors, width: usize) -> TerminalPainter {
+        TerminalPainter { colours, shown: None, width, drawn: width }
     }
 
     /// The terminal has another width.
@@ -40,7 +40,7 @@ impl Painter {
     }
 
     /// The bytes for rows above and what is live below; none if nothing changed.
-    pub(super) fn paint(&mut self, above: &[Row], live: &Live) -> String {
+    pub(super) fn paint(&mut self, above: &[StyledRow], live: &LiveArea) -> String {
         let same = self.shown.as_ref() == Some(live) && self.drawn == self.width;
         if above.is_empty() && same {
             return String::new();
@@ -49,16 +49,16 @@ impl Painter {
         let mut bytes = "\u{1b}[?2026h\u{1b}[?25l".to_owned();
         self.erase(&mut bytes);
         for row in above {
-            self.row(&mut bytes, row);
+            self.write_row(&mut bytes, row);
             bytes.push_str("\r\n");
         }
         for (at, row) in live.rows.iter().enumerate() {
             if at > 0 {
                 bytes.push_str("\r\n");
             }
-            self.row(&mut bytes, row);
+            self.write_row(&mut bytes, row);
         }
-        up(&mut bytes, (live.rows.len().saturating_sub(1)).saturating_sub(live.row));
+        move_up(&mut bytes, (live.rows.len().saturating_sub(1)).saturating_sub(live.row));
         bytes.push('\r');
         if live.column > 0 {
             let _ = write!(bytes, "\u{1b}[{}C", live.column);
@@ -76,11 +76,11 @@ impl Painter {
     }
 
     /// The bytes that leave nothing but what is settled.
-    pub(super) fn leave(&mut self, above: &[Row]) -> String {
+    pub(super) fn leave(&mut self, above: &[StyledRow]) -> String {
         let mut bytes = String::new();
         self.erase(&mut bytes);
         for row in above {
-            self.row(&mut bytes, row);
+            self.write_row(&mut bytes, row);
             bytes.push_str("\r\n");
         }
         self.shown = None;
@@ -91,13 +91,13 @@ impl Painter {
     /// Goes to the first of our rows and takes away everything from there on.
     fn erase(&self, bytes: &mut String) {
         if let Some(shown) = &self.shown {
-            up(bytes, self.above_cursor(shown));
+            move_up(bytes, self.above_cursor(shown));
         }
         bytes.push_str("\r\u{1b}[J");
     }
 
     /// Rows of ours above the cursor. A terminal that became narrower has broken the long ones.
-    fn above_cursor(&self, shown: &Live) -> usize {
+    fn above_cursor(&self, shown: &LiveArea) -> usize {
         if self.width >= self.drawn {
             return shown.row;
         }
@@ -106,19 +106,19 @@ impl Painter {
         above + shown.column / self.width
     }
 
-    fn row(&self, bytes: &mut String, row: &Row) {
+    fn write_row(&self, bytes: &mut String, row: &StyledRow) {
         for (style, text) in row.pieces() {
             match self.colours {
-                Colours::Shown if *style != Style::new() => {
+                TerminalColors::Shown if *style != Style::new() => {
                     let _ = write!(bytes, "{style}{text}{style:#}");
                 }
-                Colours::Shown | Colours::LeftOut => bytes.push_str(text),
+                TerminalColors::Shown | TerminalColors::LeftOut => bytes.push_str(text),
             }
         }
     }
 }
 
-fn up(bytes: &mut String, rows: usize) {
+fn move_up(bytes: &mut String, rows: usize) {
     if rows > 0 {
         let _ = write!(bytes, "\u{1b}[{rows}A");
     }

@@ -5,33 +5,33 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
 
 use crate::{
-    say::{clean, width},
-    screen::fit,
+    cli_output::{clean, width},
+    screen::fit_columns,
 };
 
 /// A row: pieces, each in its colour.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Row(Vec<(Style, String)>);
+pub(super) struct StyledRow(Vec<(Style, String)>);
 
 /// Text without colours of its own, without tabs, and without anything that a terminal obeys.
-pub(super) fn tidy(text: &str) -> String {
+pub(super) fn sanitize(text: &str) -> String {
     let stripped = strip_str(text).to_string();
     clean(&stripped.replace('\t', "    "))
 }
 
-impl Row {
+impl StyledRow {
     /// An empty row.
-    pub(super) fn new() -> Row {
-        Row::default()
+    pub(super) fn new() -> StyledRow {
+        StyledRow::default()
     }
 
     /// A row in one colour.
-    pub(super) fn of(style: Style, text: &str) -> Row {
-        Row::new().with(style, text)
+    pub(super) fn of(style: Style, text: &str) -> StyledRow {
+        StyledRow::new().with(style, text)
     }
 
     /// Adds a piece.
-    pub(super) fn with(mut self, style: Style, text: &str) -> Row {
+    pub(super) fn with(mut self, style: Style, text: &str) -> StyledRow {
         self.push(style, text);
         self
     }
@@ -41,7 +41,7 @@ impl Row {
         if text.is_empty() {
             return;
         }
-        let text = tidy(text);
+        let text = sanitize(text);
         match self.0.last_mut() {
             Some((last, piece)) if *last == style => piece.push_str(&text),
             Some(_) | None => self.0.push((style, text)),
@@ -65,12 +65,12 @@ impl Row {
     }
 
     /// At most so many columns; what is cut shows as an ellipsis.
-    pub(super) fn fit(&self, most: usize) -> Row {
+    pub(super) fn fit(&self, most: usize) -> StyledRow {
         if self.width() <= most {
             return self.clone();
         }
         let mut left = most;
-        let mut row = Row::new();
+        let mut row = StyledRow::new();
         for (style, text) in &self.0 {
             let wide = width(text);
             if wide < left {
@@ -78,7 +78,7 @@ impl Row {
                 left -= wide;
             } else {
                 // Something is left out even where this piece would just fit.
-                row.0.push((*style, fit(&format!("{text} "), left)));
+                row.0.push((*style, fit_columns(&format!("{text} "), left)));
                 break;
             }
         }
@@ -87,7 +87,7 @@ impl Row {
 
     /// As rows of so many columns at most, broken at spaces where there are some. The rows behind
     /// the first begin with the indent. No character is lost but the spaces at the breaks.
-    pub(super) fn wrap(&self, most: usize, indent: &str) -> Vec<Row> {
+    pub(super) fn wrap(&self, most: usize, indent: &str) -> Vec<StyledRow> {
         if self.width() <= most {
             return vec![self.clone()];
         }
@@ -97,9 +97,9 @@ impl Row {
         let mut rest = cells.as_slice();
         while !rest.is_empty() {
             let indent = if rows.is_empty() || width(indent) * 2 > most { "" } else { indent };
-            let end = first(rest, most.saturating_sub(width(indent)).max(1));
+            let end = row_break(rest, most.saturating_sub(width(indent)).max(1));
             let (line, behind) = rest.split_at(end);
-            let mut row = Row::of(Style::new(), indent);
+            let mut row = StyledRow::of(Style::new(), indent);
             for (style, c) in line {
                 match row.0.last_mut() {
                     Some((last, piece)) if last == style => piece.push(*c),
@@ -115,7 +115,7 @@ impl Row {
 }
 
 /// How many cells fit into a row: up to a space if there is one, and never none.
-fn first(cells: &[(Style, char)], most: usize) -> usize {
+fn row_break(cells: &[(Style, char)], most: usize) -> usize {
     let mut used = 0;
     let mut space = None;
     for (at, (_, c)) in cells.iter().enumerate() {
@@ -136,7 +136,7 @@ fn first(cells: &[(Style, char)], most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::say::BOLD;
+    use crate::cli_output::BOLD;
 
     #[test]
     fn rows_break_at_words() {
@@ -151,17 +151,17 @@ mod tests {
             ("中", 1, &["中"]),
         ];
         for (text, most, expected) in table {
-            let rows = Row::of(Style::new(), text).wrap(most, "");
-            let rows: Vec<String> = rows.iter().map(Row::plain).collect();
+            let rows = StyledRow::of(Style::new(), text).wrap(most, "");
+            let rows: Vec<String> = rows.iter().map(StyledRow::plain).collect();
             assert_eq!(rows, expected, "{text} in {most}");
         }
     }
 
     #[test]
     fn colours_survive_a_break_and_the_indent_is_kept() {
-        let row = Row::of(Style::new(), "- one ").with(BOLD, "two three");
+        let row = StyledRow::of(Style::new(), "- one ").with(BOLD, "two three");
         let rows = row.wrap(9, "  ");
-        let plain: Vec<String> = rows.iter().map(Row::plain).collect();
+        let plain: Vec<String> = rows.iter().map(StyledRow::plain).collect();
         assert_eq!(plain, ["- one two", "  three"]);
         assert_eq!(rows[1].pieces(), [(Style::new(), "  ".into()), (BOLD, "three".into())]);
     }
@@ -176,7 +176,7 @@ mod tests {
             ("\u{9b}2J\u{202e}x", "\u{fffd}2J\u{fffd}x"),
         ];
         for (text, expected) in table {
-            let plain = Row::of(Style::new(), text).plain();
+            let plain = StyledRow::of(Style::new(), text).plain();
             assert!(!plain.contains(char::is_control), "{text:?}");
             assert_eq!(plain, expected, "{text:?}");
         }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_row_is_cut_by_columns() {
-        let row = Row::of(BOLD, "abc").with(Style::new(), "defgh");
+        let row = StyledRow::of(BOLD, "abc").with(Style::new(), "defgh");
         let table = [(9, "abcdefgh"), (8, "abcdefgh"), (6, "abcde…"), (3, "ab…"), (1, "…")];
         for (most, expected) in table {
             assert_eq!(row.fit(most).plain(), expected, "{most}");

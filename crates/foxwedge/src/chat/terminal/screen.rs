@@ -1,57 +1,57 @@
 //! What the terminal shows and what keys mean, as a state and functions of it. No clock, no files:
 //! the time comes in with what happens, in milliseconds.
 
-mod asking;
-mod stopping;
-mod completing;
-mod told;
-mod words;
+mod approvals;
+mod interrupts;
+mod completion;
+mod run_events;
+mod run_messages;
 
 use std::collections::VecDeque;
 
 use anstyle::Style;
-use foxwedge_engine::tool_loop::Decision;
+use foxwedge_engine::tool_loop::ToolDecision;
 use foxwedge_run::Outcome;
 
 use super::{
-    Before, Ending, Reply, Start, Then,
-    ask::{Ask, QUIET, Stage},
-    calls::Calls,
-    editor::{Edited, Editor},
-    flow::Flow,
-    keys::Key,
-    row::Row,
+    ChatRunEnd, CommandFollowUp, CommandReply, TerminalHistoryItem, TerminalStart,
+    approval_prompt::{ApprovalPrompt, ApprovalPromptStage, QUIET_MILLIS},
+    calls::TerminalCallList,
+    editor::{EditorOutcome, PromptEditor},
+    keys::TerminalKey,
+    markdown::MarkdownFlow,
+    row::StyledRow,
 };
 use crate::{
-    runs::{Times, draw::Signs},
-    say::{BOLD, DIM, ERROR, HELP},
+    cli_output::{BOLD, DIM, ERROR, HELP},
+    runs::{RunTimes, draw::SignSet},
 };
-use told::Thought;
+use run_events::ThoughtView;
 
 /// How soon a second Esc or Ctrl-C belongs to the first, in milliseconds.
-const TWICE: u64 = 2_000;
+const DOUBLE_PRESS_MILLIS: u64 = 2_000;
 /// How long a hint stays, in milliseconds.
-const HINT: u64 = 4_000;
+const HINT_MILLIS: u64 = 4_000;
 /// The command that is ours.
-const THOUGHTS: &str = "/thoughts";
+const THOUGHTS_COMMAND: &str = "/thoughts";
 
 /// What has to be done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Act {
+pub(super) enum ScreenAction {
     /// This is said to the model.
     Send(String),
     /// A line that begins with `/`.
     Command(String),
     /// All that waits changed.
-    Queued(Vec<String>),
+    SaveQueue(Vec<String>),
     /// An interrupt.
-    Press,
+    Interrupt,
     /// A question has an answer.
     Decide {
         /// The question.
         number: u64,
         /// The answer.
-        decision: Decision,
+        decision: ToolDecision,
         /// The tool that nobody is asked about any more.
         always: Option<String>,
     },
@@ -65,14 +65,14 @@ pub(super) enum Act {
 
 /// Something that went wrong, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Trouble {
+pub(super) struct ScreenError {
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
 /// What is under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Work {
+pub(super) enum ScreenWork {
     /// Nothing.
     Idle,
     /// A run or a command.
@@ -86,7 +86,7 @@ pub(super) enum Work {
 
 /// Kinds of lines: an empty one stands between two of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Block {
+enum ScreenBlock {
     Head,
     Prompt,
     Text,
@@ -96,21 +96,21 @@ enum Block {
 
 /// The state of the terminal.
 #[derive(Debug)]
-pub(super) struct Screen {
-    pub(super) signs: Signs,
+pub(super) struct TerminalScreen {
+    pub(super) signs: SignSet,
     pub(super) width: usize,
     pub(super) height: usize,
-    pub(super) editor: Editor,
-    pub(super) work: Work,
-    pub(super) calls: Calls,
-    pub(super) flow: Flow,
-    pub(super) thought: Thought,
+    pub(super) editor: PromptEditor,
+    pub(super) work: ScreenWork,
+    pub(super) calls: TerminalCallList,
+    pub(super) flow: MarkdownFlow,
+    pub(super) thought: ThoughtView,
     /// What waits for the end of the run.
     queue: Vec<String>,
     /// The first of the queue is on its way, and not yet kept elsewhere.
     sending: bool,
-    pub(super) asks: VecDeque<Ask>,
-    pub(super) stage: Stage,
+    pub(super) asks: VecDeque<ApprovalPrompt>,
+    pub(super) stage: ApprovalPromptStage,
     pub(super) commands: Vec<(String, String)>,
     /// A few words about the model.
     pub(super) status: String,
@@ -119,56 +119,64 @@ pub(super) struct Screen {
     typed_at: u64,
     esc_at: Option<u64>,
     interrupted_at: Option<u64>,
-    times: Times,
-    last: Option<Block>,
-    rows: Vec<Row>,
+    times: RunTimes,
+    last_block: Option<ScreenBlock>,
+    rows: Vec<StyledRow>,
 }
 
-impl Screen {
-    pub(super) fn new(start: Start, signs: Signs, (width, height): (usize, usize)) -> Screen {
+impl TerminalScreen {
+    pub(super) fn new(
+        start: TerminalStart,
+        signs: SignSet,
+        (width, height): (usize, usize),
+    ) -> TerminalScreen {
         let mut commands = start.commands;
-        if commands.iter().all(|(name, _)| name != THOUGHTS) {
-            commands.push((THOUGHTS.to_owned(), "shows or hides what the model thinks".to_owned()));
+        if commands.iter().all(|(name, _)| name != THOUGHTS_COMMAND) {
+            commands.push((
+                THOUGHTS_COMMAND.to_owned(),
+                "shows or hides what the model thinks".to_owned(),
+            ));
         }
         commands.sort();
-        let mut screen = Screen {
+        let mut screen = TerminalScreen {
             signs,
             width,
             height,
-            editor: Editor::new(start.history),
-            work: Work::Idle,
-            calls: Calls::default(),
-            flow: Flow::default(),
-            thought: Thought::default(),
+            editor: PromptEditor::new(start.history),
+            work: ScreenWork::Idle,
+            calls: TerminalCallList::default(),
+            flow: MarkdownFlow::default(),
+            thought: ThoughtView::default(),
             queue: start.queued,
             sending: false,
             asks: VecDeque::new(),
-            stage: Stage::New,
+            stage: ApprovalPromptStage::New,
             commands,
             status: String::new(),
             hint: None,
             typed_at: 0,
             esc_at: None,
             interrupted_at: None,
-            times: Times::default(),
-            last: None,
+            times: RunTimes::default(),
+            last_block: None,
             rows: Vec::new(),
         };
         for (at, line) in start.greeting.iter().enumerate() {
-            let row = Row::of(if at == 0 { BOLD } else { DIM }, line);
-            screen.say(Block::Head, row.wrap(width, "  "));
+            let row = StyledRow::of(if at == 0 { BOLD } else { DIM }, line);
+            screen.push_block(ScreenBlock::Head, row.wrap(width, "  "));
         }
-        for before in start.before {
+        for before in start.past_items {
             match before {
-                Before::Prompt(text) => screen.echo(&text),
-                Before::Text(text) => {
-                    let mut flow = Flow::default();
+                TerminalHistoryItem::Prompt(text) => screen.echo_prompt(&text),
+                TerminalHistoryItem::Text(text) => {
+                    let mut flow = MarkdownFlow::default();
                     let mut rows = flow.push(&text, width);
                     rows.extend(flow.close(width));
-                    screen.say(Block::Text, rows);
+                    screen.push_block(ScreenBlock::Text, rows);
                 }
-                Before::Call(line) => {
-                    screen.say(Block::Calls, vec![Row::of(DIM, &line).fit(width)]);
+                TerminalHistoryItem::Call(line) => {
+                    screen
+                        .push_block(ScreenBlock::Calls, vec![StyledRow::of(DIM, &line).fit(width)]);
                 }
             }
         }
@@ -176,32 +184,35 @@ impl Screen {
     }
 
     /// The rows that are settled since the last time; they are never drawn again.
-    pub(super) fn take_rows(&mut self) -> Vec<Row> {
+    pub(super) fn take_rows(&mut self) -> Vec<StyledRow> {
         std::mem::take(&mut self.rows)
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.work != Work::Idle
+        self.work != ScreenWork::Idle
     }
 
     /// Something begins that takes a while.
-    pub(super) fn begin(&mut self, now: u64) {
-        self.work = Work::Busy { since: now, presses: 0 };
+    pub(super) fn begin_work(&mut self, now: u64) {
+        self.work = ScreenWork::Busy { since: now, presses: 0 };
         self.interrupted_at = None;
-        self.times = Times::default();
+        self.times = RunTimes::default();
     }
 
     /// A prompt is sent that nobody typed.
-    pub(super) fn send(&mut self, text: &str) -> Vec<Act> {
+    pub(super) fn send_prompt(&mut self, text: &str) -> Vec<ScreenAction> {
         self.submit(text.to_owned())
     }
 
     /// A run ended, and this is how; or it could not be told.
-    pub(super) fn ended(&mut self, ending: Result<&Ending, Trouble>) -> Vec<Act> {
-        let pressed = self.settle_work();
+    pub(super) fn on_run_ended(
+        &mut self,
+        ending: Result<&ChatRunEnd, ScreenError>,
+    ) -> Vec<ScreenAction> {
+        let pressed = self.finish_work();
         match ending {
             Ok(ending) => {
-                self.tell_ending(&ending.ended, &ending.summary);
+                self.push_run_ending(&ending.ended, &ending.summary);
                 let by_itself = match ending.ended.outcome {
                     Some(Outcome::Completed | Outcome::NoText) => !pressed,
                     Some(
@@ -217,74 +228,77 @@ impl Screen {
                 if by_itself { self.send_queued() } else { Vec::new() }
             }
             Err(error) => {
-                self.complain(&error);
+                self.show_error(&error);
                 Vec::new()
             }
         }
     }
 
     /// A command has been carried out.
-    pub(super) fn replied(&mut self, reply: Result<&Reply, Trouble>) -> Vec<Act> {
+    pub(super) fn on_command_reply(
+        &mut self,
+        reply: Result<&CommandReply, ScreenError>,
+    ) -> Vec<ScreenAction> {
         let was_queued = std::mem::take(&mut self.sending);
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
-                self.settle_work();
-                self.complain(&error);
+                self.finish_work();
+                self.show_error(&error);
                 return Vec::new();
             }
         };
         let mut acts = Vec::new();
         if was_queued && !self.queue.is_empty() {
             self.queue.remove(0);
-            acts.push(Act::Queued(self.queue.clone()));
+            acts.push(ScreenAction::SaveQueue(self.queue.clone()));
         }
         let rows = reply.lines.iter();
-        let rows = rows.flat_map(|line| Row::of(Style::new(), line).wrap(self.width, "  "));
+        let rows = rows.flat_map(|line| StyledRow::of(Style::new(), line).wrap(self.width, "  "));
         let rows = rows.collect();
-        self.say(Block::Note, rows);
-        match &reply.then {
-            Then::Stay => {
-                let pressed = self.settle_work();
+        self.push_block(ScreenBlock::Note, rows);
+        match &reply.follow_up {
+            CommandFollowUp::Stay => {
+                let pressed = self.finish_work();
                 if was_queued && !pressed {
                     acts.extend(self.send_queued());
                 }
             }
-            Then::Edit(text) => {
-                self.settle_work();
+            CommandFollowUp::Edit(text) => {
+                self.finish_work();
                 // What was being typed is in the history, so that it is not lost.
                 self.editor.take();
                 self.editor.set(text);
             }
-            Then::Ended(ending) => acts.extend(self.ended(Ok(ending))),
-            Then::Leave => acts.push(Act::Leave(0)),
+            CommandFollowUp::Ended(ending) => acts.extend(self.on_run_ended(Ok(ending))),
+            CommandFollowUp::Leave => acts.push(ScreenAction::Leave(0)),
         }
         acts
     }
 
     /// Another session is worked on, and this waits in it. What waited here goes along, in front.
-    pub(super) fn turned(&mut self, queued: Vec<String>) -> Vec<Act> {
+    pub(super) fn on_session_switch(&mut self, queued: Vec<String>) -> Vec<ScreenAction> {
         self.queue.extend(queued);
         match self.queue.is_empty() {
             true => Vec::new(),
-            false => vec![Act::Queued(self.queue.clone())],
+            false => vec![ScreenAction::SaveQueue(self.queue.clone())],
         }
     }
 
     /// Nothing is under way any more. Whether somebody wanted it to stop.
-    fn settle_work(&mut self) -> bool {
+    fn finish_work(&mut self) -> bool {
         let pressed = match self.work {
-            Work::Idle => false,
-            Work::Busy { presses, .. } => presses > 0,
+            ScreenWork::Idle => false,
+            ScreenWork::Busy { presses, .. } => presses > 0,
         };
         let rows = self.flow.close(self.width);
-        self.say(Block::Text, rows);
-        self.work = Work::Idle;
+        self.push_block(ScreenBlock::Text, rows);
+        self.work = ScreenWork::Idle;
         self.sending = false;
         self.calls.clear();
         self.thought.close();
         while !self.asks.is_empty() {
-            self.drop_ask();
+            self.remove_question();
         }
         pressed
     }
@@ -293,108 +307,113 @@ impl Screen {
     pub(super) fn next_change(&self, now: u64) -> Option<u64> {
         let hint = self.hint.as_ref().map(|(_, until)| *until);
         let armed = match self.stage {
-            Stage::Seen(since) if self.editor.is_empty() && !self.asks.is_empty() => {
-                Some(since.max(self.typed_at).saturating_add(QUIET))
+            ApprovalPromptStage::Shown(since)
+                if self.editor.is_empty() && !self.asks.is_empty() =>
+            {
+                Some(since.max(self.typed_at).saturating_add(QUIET_MILLIS))
             }
-            Stage::Seen(_) | Stage::New | Stage::Turned | Stage::Why(_) => None,
+            ApprovalPromptStage::Shown(_)
+            | ApprovalPromptStage::New
+            | ApprovalPromptStage::Focused
+            | ApprovalPromptStage::TypingReason(_) => None,
         };
         [hint, armed].into_iter().flatten().filter(|at| *at > now).min()
     }
 
     /// A key was pressed, then.
-    pub(super) fn on_key(&mut self, key: Key, now: u64) -> Vec<Act> {
+    pub(super) fn on_key(&mut self, key: TerminalKey, now: u64) -> Vec<ScreenAction> {
         self.hint = None;
         match key {
-            Key::Redraw => return vec![Act::Redraw],
-            Key::Suspend => return vec![Act::Suspend],
-            Key::Thoughts => {
+            TerminalKey::Redraw => return vec![ScreenAction::Redraw],
+            TerminalKey::Suspend => return vec![ScreenAction::Suspend],
+            TerminalKey::Thoughts => {
                 self.toggle_thoughts(now);
                 return Vec::new();
             }
-            Key::Interrupt => return self.interrupt(now),
-            Key::Esc => return self.escape(now),
+            TerminalKey::Interrupt => return self.interrupt(now),
+            TerminalKey::Esc => return self.escape(now),
             _ => {}
         }
         self.esc_at = None;
-        if !matches!(key, Key::EndOfInput) {
+        if !matches!(key, TerminalKey::EndOfInput) {
             self.interrupted_at = None;
         }
         if !self.asks.is_empty() {
-            if matches!(self.stage, Stage::Why(_)) {
-                return self.why(&key);
+            if matches!(self.stage, ApprovalPromptStage::TypingReason(_)) {
+                return self.on_reason_key(&key);
             }
-            if self.is_armed(now) {
-                return self.answer(&key);
+            if self.accepts_answer(now) {
+                return self.on_answer_key(&key);
             }
-            if key == Key::Tab && matches!(self.stage, Stage::Seen(_)) {
-                self.stage = Stage::Turned;
+            if key == TerminalKey::Tab && matches!(self.stage, ApprovalPromptStage::Shown(_)) {
+                self.stage = ApprovalPromptStage::Focused;
                 return Vec::new();
             }
         }
         self.typed_at = now;
         match key {
-            Key::EndOfInput if self.editor.is_empty() => match self.work {
-                Work::Idle => vec![Act::Leave(0)],
-                Work::Busy { .. } => {
-                    self.hint("something is at work: Esc stops it", now);
+            TerminalKey::EndOfInput if self.editor.is_empty() => match self.work {
+                ScreenWork::Idle => vec![ScreenAction::Leave(0)],
+                ScreenWork::Busy { .. } => {
+                    self.show_hint("something is at work: Esc stops it", now);
                     Vec::new()
                 }
             },
-            Key::EndOfInput => self.edit(&Key::Delete, now),
-            Key::Tab => {
+            TerminalKey::EndOfInput => self.edit(&TerminalKey::Delete, now),
+            TerminalKey::Tab => {
                 self.complete();
                 Vec::new()
             }
-            Key::Up if self.editor.is_empty() && !self.waiting().is_empty() => {
+            TerminalKey::Up if self.editor.is_empty() && !self.queued_prompts().is_empty() => {
                 let text = self.queue.pop().unwrap_or_default();
                 self.editor.set(&text);
-                vec![Act::Queued(self.queue.clone())]
+                vec![ScreenAction::SaveQueue(self.queue.clone())]
             }
             key => self.edit(&key, now),
         }
     }
 
-    fn edit(&mut self, key: &Key, now: u64) -> Vec<Act> {
-        match self.editor.press(key) {
-            Edited::Yes | Edited::No => Vec::new(),
-            Edited::Full => {
-                self.hint("that is more than fits here", now);
+    fn edit(&mut self, key: &TerminalKey, now: u64) -> Vec<ScreenAction> {
+        match self.editor.apply_key(key) {
+            EditorOutcome::Handled | EditorOutcome::Ignored => Vec::new(),
+            EditorOutcome::Full => {
+                self.show_hint("that is more than fits here", now);
                 Vec::new()
             }
-            Edited::Sent if self.editor.text().trim().is_empty() => match self.work {
-                Work::Idle => self.send_queued(),
-                Work::Busy { .. } => Vec::new(),
+            EditorOutcome::Submit if self.editor.text().trim().is_empty() => match self.work {
+                ScreenWork::Idle => self.send_queued(),
+                ScreenWork::Busy { .. } => Vec::new(),
             },
-            Edited::Sent => {
+            EditorOutcome::Submit => {
                 let text = self.editor.take();
                 self.submit(text)
             }
         }
     }
 
-    fn submit(&mut self, text: String) -> Vec<Act> {
+    fn submit(&mut self, text: String) -> Vec<ScreenAction> {
         let bare = text.trim();
-        if bare == THOUGHTS {
+        if bare == THOUGHTS_COMMAND {
             self.toggle_thoughts(self.typed_at);
             return Vec::new();
         }
         match self.work {
-            Work::Busy { .. } => {
+            ScreenWork::Busy { .. } => {
                 self.queue.push(text);
-                vec![Act::Queued(self.queue.clone())]
+                vec![ScreenAction::SaveQueue(self.queue.clone())]
             }
-            Work::Idle => {
-                self.echo(&text);
+            ScreenWork::Idle => {
+                self.echo_prompt(&text);
                 match is_command(bare) {
-                    true => vec![Act::Command(bare.to_owned())],
-                    false => vec![Act::Send(text)],
+                    true => vec![ScreenAction::Command(bare.to_owned())],
+                    false => vec![ScreenAction::Send(text)],
                 }
             }
         }
     }
 
     /// Sends the first of what waits. It leaves the queue when the run has it.
-    fn send_queued(&mut self) -> Vec<Act> {
+    fn send_queued(&mut self) -> Vec<ScreenAction> {
         let Some(text) = self.queue.first().cloned() else { return Vec::new() };
         self.sending = true;
         let acts = self.submit(text);
@@ -402,55 +421,56 @@ impl Screen {
             // It was for us, and is done.
             self.sending = false;
             self.queue.remove(0);
-            return vec![Act::Queued(self.queue.clone())];
+            return vec![ScreenAction::SaveQueue(self.queue.clone())];
         }
         acts
     }
 
     /// What waits, without what is on its way.
-    pub(super) fn waiting(&self) -> &[String] {
+    pub(super) fn queued_prompts(&self) -> &[String] {
         self.queue.get(usize::from(self.sending)..).unwrap_or_default()
     }
 
-    fn hint(&mut self, text: &str, now: u64) {
-        self.hint = Some((text.to_owned(), now + HINT));
+    fn show_hint(&mut self, text: &str, now: u64) {
+        self.hint = Some((text.to_owned(), now + HINT_MILLIS));
     }
 
     /// Something went wrong.
-    pub(super) fn complain(&mut self, trouble: &Trouble) {
-        let row = Row::of(ERROR, "error").with(Style::new(), &format!(": {}", trouble.message));
+    pub(super) fn show_error(&mut self, trouble: &ScreenError) {
+        let row =
+            StyledRow::of(ERROR, "error").with(Style::new(), &format!(": {}", trouble.message));
         let mut rows = row.wrap(self.width, "  ");
         if let Some(help) = &trouble.help {
-            let row = Row::of(HELP, "  help").with(Style::new(), &format!(": {help}"));
+            let row = StyledRow::of(HELP, "  help").with(Style::new(), &format!(": {help}"));
             rows.extend(row.wrap(self.width, "    "));
         }
-        self.say(Block::Note, rows);
+        self.push_block(ScreenBlock::Note, rows);
     }
 
     /// Whether text that comes now stands apart from what is above it.
-    pub(super) fn parts_text(&self) -> bool {
-        self.last.is_some_and(|last| last != Block::Text)
+    pub(super) fn separates_text(&self) -> bool {
+        self.last_block.is_some_and(|last| last != ScreenBlock::Text)
     }
 
     /// The same for calls.
-    pub(super) fn parts_calls(&self) -> bool {
-        self.last.is_some_and(|last| last != Block::Calls)
+    pub(super) fn separates_calls(&self) -> bool {
+        self.last_block.is_some_and(|last| last != ScreenBlock::Calls)
     }
 
     /// Whether anything is above.
     pub(super) fn has_rows(&self) -> bool {
-        self.last.is_some()
+        self.last_block.is_some()
     }
 
-    fn say(&mut self, block: Block, rows: Vec<Row>) {
+    fn push_block(&mut self, block: ScreenBlock, rows: Vec<StyledRow>) {
         if rows.is_empty() {
             return;
         }
         // Every prompt stands alone.
-        if self.last.is_some_and(|last| last != block || block == Block::Prompt) {
-            self.rows.push(Row::new());
+        if self.last_block.is_some_and(|last| last != block || block == ScreenBlock::Prompt) {
+            self.rows.push(StyledRow::new());
         }
-        self.last = Some(block);
+        self.last_block = Some(block);
         self.rows.extend(rows);
     }
 }

@@ -1,18 +1,20 @@
 //! Puts events of a log into their order, and leaves out what was told before. What comes out has
 //! no places and no numbers of runs any more: it is a run of its own from here on.
 
-use foxwedge_run::{Effect, Event, Input, Session, Settings, Warning};
+use foxwedge_run::{
+    MachineInput, MachineSettings, RunEffect, RunEvent, RunWarning, SessionMachine,
+};
 
-use super::warnings::Warnings;
+use super::warnings::FollowWarnings;
 
 /// A machine that only sorts.
-pub(super) struct Sorter {
-    machine: Session,
+pub(super) struct FollowEventSorter {
+    machine: SessionMachine,
 }
 
-impl Sorter {
-    pub(super) fn new(settings: Settings) -> Sorter {
-        Sorter { machine: Session::new(settings) }
+impl FollowEventSorter {
+    pub(super) fn new(settings: MachineSettings) -> FollowEventSorter {
+        FollowEventSorter { machine: SessionMachine::new(settings) }
     }
 
     /// When something comes out although nothing comes in.
@@ -24,26 +26,28 @@ impl Sorter {
     pub(super) fn sort(
         &mut self,
         now: u64,
-        events: Vec<Event>,
-        warnings: &mut Warnings,
-    ) -> Vec<Event> {
+        events: Vec<RunEvent>,
+        warnings: &mut FollowWarnings,
+    ) -> Vec<RunEvent> {
         let mut effects = Vec::new();
-        self.machine.apply(now, Input::Tick, &mut effects);
+        self.machine.apply(now, MachineInput::Tick, &mut effects);
         for event in events {
-            self.machine.apply(now, Input::Event(event), &mut effects);
+            self.machine.apply(now, MachineInput::Event(event), &mut effects);
         }
         let mut sorted = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Emit(event) => sorted.push(Event { epoch: None, seq: None, ..event }),
+                RunEffect::Emit(event) => sorted.push(RunEvent { epoch: None, seq: None, ..event }),
                 // An answer without a call is found again where the run is told.
-                Effect::Warn(Warning::NeverCalled { .. } | Warning::UnknownWord { .. }) => {}
-                Effect::Warn(warning) => warnings.push(&warning),
-                Effect::Show { .. }
-                | Effect::Resolve { .. }
-                | Effect::CallOff { .. }
-                | Effect::Announce { .. }
-                | Effect::Drain { .. } => {}
+                RunEffect::Warn(
+                    RunWarning::NeverCalled { .. } | RunWarning::UnknownWord { .. },
+                ) => {}
+                RunEffect::Warn(warning) => warnings.push(&warning),
+                RunEffect::Show { .. }
+                | RunEffect::Resolve { .. }
+                | RunEffect::CancelTool { .. }
+                | RunEffect::Announce { .. }
+                | RunEffect::Drain { .. } => {}
             }
         }
         sorted
@@ -52,7 +56,7 @@ impl Sorter {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_run::{Body, wire};
+    use foxwedge_run::{EventPayload, wire};
 
     use super::*;
 
@@ -66,15 +70,16 @@ mod tests {
             r#"{"type":"run-ended","runId":"r","seq":5}"#,
         ];
         let events = lines.iter().filter_map(|line| wire::read(line).ok()).collect();
-        let (mut sorter, mut warnings) = (Sorter::new(Settings::default()), Warnings::default());
+        let (mut sorter, mut warnings) =
+            (FollowEventSorter::new(MachineSettings::default()), FollowWarnings::default());
         let mut sorted = sorter.sort(0, events, &mut warnings);
         assert_eq!((sorted.len(), sorter.deadline()), (3, Some(2_000)));
         sorted.extend(sorter.sort(2_000, Vec::new(), &mut warnings));
         let told: Vec<String> = sorted.iter().map(wire::write).collect();
         assert_eq!(told[1], r#"{"type":"text","runId":"r","delta":"a"}"#);
         assert_eq!(told[2], r#"{"type":"text","runId":"r","delta":"b"}"#);
-        assert!(matches!(sorted[3].body, Body::Ended(_)), "{told:?}");
-        let only = matches!(warnings.first[..], [Warning::Missing { from: 4, to: 4, .. }]);
+        assert!(matches!(sorted[3].body, EventPayload::Ended(_)), "{told:?}");
+        let only = matches!(warnings.first[..], [RunWarning::Missing { from: 4, to: 4, .. }]);
         assert!(only && warnings.all == 1, "{warnings:?}");
     }
 }

@@ -1,36 +1,36 @@
 //! When things happened, on the clock of whoever printed them. Some lines say it and others do
 //! not; a recording that is read a day later has its own times and spans all the same.
 
-use foxwedge_run::Event;
+use foxwedge_run::RunEvent;
 
 /// What is known of the source's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SourceClock {
     /// The newest time that the source told, and when we heard it.
-    told: Option<(u64, u64)>,
+    newest: Option<(u64, u64)>,
 }
 
 impl SourceClock {
     /// Gives events that came at once, now, the times that their source left out.
-    pub(super) fn stamp(&mut self, now: u64, events: &mut [Event]) {
-        if self.told.is_none() {
+    pub(super) fn stamp_events(&mut self, now: u64, events: &mut [RunEvent]) {
+        if self.newest.is_none() {
             // What stands before the first time happened no later than that.
-            self.told = events.iter().find_map(|event| event.at).map(|at| (at, now));
+            self.newest = events.iter().find_map(|event| event.at).map(|at| (at, now));
         }
         for event in events {
             match event.at {
                 Some(at) => {
-                    let newest = self.told.map_or(at, |(told, _)| told.max(at));
-                    self.told = Some((newest, now));
+                    let newest = self.newest.map_or(at, |(told, _)| told.max(at));
+                    self.newest = Some((newest, now));
                 }
-                None => event.at = Some(self.at(now)),
+                None => event.at = Some(self.source_time(now)),
             }
         }
     }
 
     /// The time of the source, now; ours, if it never told one.
-    pub(super) fn at(&self, now: u64) -> u64 {
-        match self.told {
+    pub(super) fn source_time(&self, now: u64) -> u64 {
+        match self.newest {
             Some((at, heard)) => at.saturating_add(now.saturating_sub(heard)),
             None => now,
         }
@@ -39,17 +39,17 @@ impl SourceClock {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_run::{Body, Id, Stop};
+    use foxwedge_run::{EventPayload, SharedId, StopRequest};
 
     use super::*;
 
     fn stamped(clock: &mut SourceClock, now: u64, times: &[Option<u64>]) -> Vec<u64> {
-        let event = |at: &Option<u64>| Event {
+        let event = |at: &Option<u64>| RunEvent {
             at: *at,
-            ..Event::new(&Id::from("r"), Body::Stop(Stop::default()))
+            ..RunEvent::new(&SharedId::from("r"), EventPayload::Stop(StopRequest::default()))
         };
-        let mut events: Vec<Event> = times.iter().map(event).collect();
-        clock.stamp(now, &mut events);
+        let mut events: Vec<RunEvent> = times.iter().map(event).collect();
+        clock.stamp_events(now, &mut events);
         events.iter().filter_map(|event| event.at).collect()
     }
 
@@ -58,9 +58,9 @@ mod tests {
         let mut clock = SourceClock::default();
         assert_eq!(stamped(&mut clock, 9_000, &[None, Some(50), None]), [50, 50, 50]);
         assert_eq!(stamped(&mut clock, 9_020, &[None, Some(60), None]), [70, 60, 60]);
-        assert_eq!(clock.at(9_120), 160);
+        assert_eq!(clock.source_time(9_120), 160);
         let mut silent = SourceClock::default();
         assert_eq!(stamped(&mut silent, 9_000, &[None, None]), [9_000, 9_000]);
-        assert_eq!(silent.at(9_001), 9_001);
+        assert_eq!(silent.source_time(9_001), 9_001);
     }
 }

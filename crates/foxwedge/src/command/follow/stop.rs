@@ -4,28 +4,28 @@ use tokio::sync::watch;
 
 /// Hears how often somebody asked.
 #[derive(Clone)]
-pub(super) struct Stop {
+pub(super) struct StopListener {
     times: watch::Receiver<u32>,
     /// What was answered already.
     seen: u32,
 }
 
-impl Stop {
+impl StopListener {
     /// Listens from now on: a signal does not end the program any more.
-    pub(super) fn listen() -> std::io::Result<Stop> {
+    pub(super) fn listen() -> std::io::Result<StopListener> {
         let (sender, times) = watch::channel(0_u32);
-        let mut signals = Signals::new()?;
+        let mut signals = FollowSignals::new()?;
         tokio::spawn(async move {
             while !sender.is_closed() {
                 signals.next().await;
                 sender.send_modify(|times| *times = times.saturating_add(1));
             }
         });
-        Ok(Stop { times, seen: 0 })
+        Ok(StopListener { times, seen: 0 })
     }
 
     /// Waits until somebody asks, or asks again.
-    pub(super) async fn asked(&mut self) {
+    pub(super) async fn wait_for_stop(&mut self) {
         let seen = self.seen;
         match self.times.wait_for(|times| *times > seen).await {
             Ok(times) => self.seen = *times,
@@ -35,34 +35,36 @@ impl Stop {
     }
 
     /// Waits until somebody who asked before asks once more.
-    pub(super) async fn insisted(&mut self) {
+    pub(super) async fn wait_for_repeat(&mut self) {
         self.seen = self.seen.max(1);
-        self.asked().await;
+        self.wait_for_stop().await;
     }
 
     /// Waits until somebody has asked so often that nothing else matters to them.
-    pub(super) async fn demanded(mut self) {
+    pub(super) async fn wait_for_third(mut self) {
         if self.times.wait_for(|times| *times >= 3).await.is_err() {
             std::future::pending().await
         }
     }
 
     /// How often somebody asked, up to now.
-    pub(super) fn times(&self) -> u32 {
+    pub(super) fn stop_count(&self) -> u32 {
         *self.times.borrow()
     }
 }
 
 #[cfg(unix)]
-struct Signals {
+struct FollowSignals {
     all: [tokio::signal::unix::Signal; 2],
 }
 
 #[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Signals> {
+impl FollowSignals {
+    fn new() -> std::io::Result<FollowSignals> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals { all: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?] })
+        Ok(FollowSignals {
+            all: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?],
+        })
     }
 
     async fn next(&mut self) {
@@ -75,12 +77,12 @@ impl Signals {
 }
 
 #[cfg(not(unix))]
-struct Signals;
+struct FollowSignals;
 
 #[cfg(not(unix))]
-impl Signals {
-    fn new() -> std::io::Result<Signals> {
-        Ok(Signals)
+impl FollowSignals {
+    fn new() -> std::io::Result<FollowSignals> {
+        Ok(FollowSignals)
     }
 
     async fn next(&mut self) {

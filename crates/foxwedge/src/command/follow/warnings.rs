@@ -1,22 +1,22 @@
 //! What an operator may want to know.
 
-use foxwedge_run::Warning;
+use foxwedge_run::RunWarning;
 
 /// Warnings that are kept; the others are counted.
-const KEPT: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// What an operator may want to know, as much of it as anybody would read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Warnings {
-    pub(super) first: Vec<Warning>,
+pub(super) struct FollowWarnings {
+    pub(super) first: Vec<RunWarning>,
     /// How many there were.
     pub(super) all: usize,
 }
 
-impl Warnings {
-    pub(super) fn push(&mut self, warning: &Warning) {
+impl FollowWarnings {
+    pub(super) fn push(&mut self, warning: &RunWarning) {
         self.all += 1;
-        if self.first.len() < KEPT {
+        if self.first.len() < MAX_WARNINGS {
             self.first.push(warning.clone());
         }
     }

@@ -8,17 +8,17 @@ use std::{
 
 use serde::Serialize;
 
-use super::Row;
-use crate::{agents::Rank, calendar::stamp, sessions::Health};
+use super::ListedSessionRow;
+use crate::{agents::SessionOrigin, calendar::format_timestamp, sessions::SessionHealth};
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct SessionListJson<'a> {
     version: u32,
-    sessions: Vec<Session<'a>>,
+    sessions: Vec<ListedSessionJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Session<'a> {
+struct ListedSessionJson<'a> {
     agent: &'static str,
     /// Whose file it is, where several products share a format.
     product: &'static str,
@@ -29,7 +29,7 @@ struct Session<'a> {
     modified: String,
     size: u64,
     messages: usize,
-    health: Health,
+    health: SessionHealth,
     findings: &'a BTreeMap<String, usize>,
     /// What its agent copes with.
     #[serde(skip_serializing_if = "is_nothing")]
@@ -48,34 +48,34 @@ fn is_nothing(counts: &&BTreeMap<String, usize>) -> bool {
 }
 
 /// Writes one document.
-pub(super) fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let sessions = rows.iter().map(session).collect();
-    serde_json::to_writer_pretty(&mut *out, &Document { version: 1, sessions })?;
+pub(super) fn write(out: &mut dyn Write, rows: &[ListedSessionRow]) -> io::Result<()> {
+    let sessions = rows.iter().map(session_json).collect();
+    serde_json::to_writer_pretty(&mut *out, &SessionListJson { version: 1, sessions })?;
     out.write_all(b"\n")
 }
 
-fn session(row: &Row) -> Session<'_> {
-    let Row { entry, glance, sub_agents, .. } = row;
+fn session_json(row: &ListedSessionRow) -> ListedSessionJson<'_> {
+    let ListedSessionRow { entry, glance, sub_agents, .. } = row;
     let modified = entry.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Session {
+    ListedSessionJson {
         agent: entry.agent.name(),
         product: entry.product,
         id: &entry.id,
         path: entry.path.to_string_lossy().into_owned(),
         project: glance.project.as_deref(),
         title: glance.title.as_deref(),
-        modified: stamp(modified.as_secs()),
+        modified: format_timestamp(modified.as_secs()),
         size: entry.size,
         messages: glance.messages,
         health: glance.health,
         findings: &glance.findings,
-        coped: &glance.coped,
-        error: glance.why.as_deref(),
-        parent: match &entry.rank {
-            Rank::SubAgent(Some(parent)) => Some(parent),
+        coped: &glance.tolerated,
+        error: glance.error.as_deref(),
+        parent: match &entry.origin {
+            SessionOrigin::SubAgent(Some(parent)) => Some(parent),
             // The records of a sub-agent bear the id of the session that started it.
-            Rank::SubAgent(None) => glance.id.as_deref(),
-            Rank::Session => None,
+            SessionOrigin::SubAgent(None) => glance.id.as_deref(),
+            SessionOrigin::Session => None,
         },
         sub_agents: *sub_agents,
     }

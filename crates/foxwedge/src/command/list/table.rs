@@ -8,40 +8,45 @@ use std::{
 
 use anstyle::Style;
 
-use super::Row;
+use super::ListedSessionRow;
 use crate::{
     agents,
-    say::{BOLD, DIM, clean, count, width},
-    screen::{self, Line, age, fit, pad, size, tilde},
-    sessions::Health,
-    source::labels,
+    cli_output::{BOLD, DIM, clean, pluralize, width},
+    screen::{self, StyledLine, abbreviate_home, fit_columns, format_age, format_size, pad},
+    sessions::SessionHealth,
+    source::format_rule_counts,
 };
 
 /// The most columns of a folder's name.
-const PROJECT: usize = 32;
+const MAX_PROJECT_COLUMNS: usize = 32;
 /// The most columns of findings before the titles give way.
-const FINDINGS: usize = 16;
+const MAX_FINDINGS_COLUMNS: usize = 16;
 /// The most columns of a title in a pipe.
-const TITLE: usize = 60;
+const MAX_TITLE_COLUMNS: usize = 60;
 
 /// Writes one line for each session.
-pub(super) fn write(out: &mut dyn Write, rows: &[Row], now: SystemTime) -> io::Result<()> {
-    let home = agents::home();
-    let cells: Vec<Cells> = rows.iter().map(|row| Cells::of(row, now, home.as_deref())).collect();
-    let widest = |column: fn(&Cells) -> &str| {
+pub(super) fn write(
+    out: &mut dyn Write,
+    rows: &[ListedSessionRow],
+    now: SystemTime,
+) -> io::Result<()> {
+    let home = agents::home_folder();
+    let cells: Vec<SessionListCells> =
+        rows.iter().map(|row| SessionListCells::of(row, now, home.as_deref())).collect();
+    let widest = |column: fn(&SessionListCells) -> &str| {
         cells.iter().map(|cells| width(column(cells))).max().unwrap_or(0)
     };
-    let widths = Widths {
-        health: widest(|cells| cells.health.word()),
+    let widths = SessionListWidths {
+        health: widest(|cells| cells.health.label()),
         product: widest(|cells| &cells.product),
         id: widest(|cells| &cells.id),
         project: widest(|cells| &cells.project),
         age: widest(|cells| &cells.age),
         size: widest(|cells| &cells.size),
         messages: widest(|cells| &cells.messages),
-        findings: widest(|cells| &cells.findings).min(FINDINGS),
+        findings: widest(|cells| &cells.findings).min(MAX_FINDINGS_COLUMNS),
     };
-    let columns = screen::columns();
+    let columns = screen::terminal_columns();
     for cells in cells {
         out.write_all(cells.line(&widths).draw(columns).as_bytes())?;
     }
@@ -49,8 +54,8 @@ pub(super) fn write(out: &mut dyn Write, rows: &[Row], now: SystemTime) -> io::R
 }
 
 /// What stands in the columns of a line.
-struct Cells {
-    health: Health,
+struct SessionListCells {
+    health: SessionHealth,
     product: String,
     id: String,
     project: String,
@@ -63,7 +68,7 @@ struct Cells {
     sub_agents: String,
 }
 
-struct Widths {
+struct SessionListWidths {
     health: usize,
     product: usize,
     id: usize,
@@ -74,43 +79,51 @@ struct Widths {
     findings: usize,
 }
 
-impl Cells {
-    fn of(row: &Row, now: SystemTime, home: Option<&Path>) -> Cells {
+impl SessionListCells {
+    fn of(row: &ListedSessionRow, now: SystemTime, home: Option<&Path>) -> SessionListCells {
         let glance = &row.glance;
         let found = match glance.health {
-            Health::Ok if !glance.coped.is_empty() => format!("({})", labels(&glance.coped)),
-            _ => labels(&glance.findings),
+            SessionHealth::Ok if !glance.tolerated.is_empty() => {
+                format!("({})", format_rule_counts(&glance.tolerated))
+            }
+            _ => format_rule_counts(&glance.findings),
         };
-        Cells {
+        SessionListCells {
             health: glance.health,
             product: row.entry.product.to_owned(),
             id: clean(&row.short),
-            project: glance.project.as_deref().map_or_else(String::new, |path| short(path, home)),
-            age: age(row.entry.modified, now),
-            size: size(row.entry.size),
-            messages: count(glance.messages, "msg"),
+            project: glance
+                .project
+                .as_deref()
+                .map_or_else(String::new, |path| short_path(path, home)),
+            age: format_age(row.entry.modified, now),
+            size: format_size(row.entry.size),
+            messages: pluralize(glance.messages, "msg"),
             findings: found,
-            title: match &glance.why {
+            title: match &glance.error {
                 Some(why) => clean(why),
-                None => fit(&clean(glance.title.as_deref().unwrap_or_default()), TITLE),
+                None => fit_columns(
+                    &clean(glance.title.as_deref().unwrap_or_default()),
+                    MAX_TITLE_COLUMNS,
+                ),
             },
             sub_agents: match row.sub_agents {
                 0 => String::new(),
-                number => format!("+{}", count(number, "sub-agent")),
+                number => format!("+{}", pluralize(number, "sub-agent")),
             },
         }
     }
 
-    fn line(&self, widths: &Widths) -> Line {
+    fn line(&self, widths: &SessionListWidths) -> StyledLine {
         let plain = Style::new();
         let style = self.health.style();
         let right = |text: &str, columns: usize| {
             format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
         };
-        let mut line = Line::new()
+        let mut line = StyledLine::new()
             .with(
                 style,
-                format!("{} {}", self.health.sign(), pad(self.health.word(), widths.health)),
+                format!("{} {}", self.health.sign(), pad(self.health.label(), widths.health)),
             )
             .with(plain, format!("  {}", pad(&self.product, widths.product)))
             .with(BOLD, format!("  {}", pad(&self.id, widths.id)))
@@ -131,16 +144,16 @@ impl Cells {
 }
 
 /// A folder as people write it, its end rather than its beginning.
-fn short(path: &str, home: Option<&Path>) -> String {
-    let path = clean(&tilde(path, home));
-    if width(&path) <= PROJECT {
+fn short_path(path: &str, home: Option<&Path>) -> String {
+    let path = clean(&abbreviate_home(path, home));
+    if width(&path) <= MAX_PROJECT_COLUMNS {
         return path;
     }
     let mut kept: Vec<char> = Vec::new();
     let mut used = 1;
     for c in path.chars().rev() {
         used += width(c.encode_utf8(&mut [0; 4]));
-        if used > PROJECT {
+        if used > MAX_PROJECT_COLUMNS {
             break;
         }
         kept.push(c);

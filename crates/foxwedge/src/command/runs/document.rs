@@ -5,20 +5,20 @@ use std::{
     io::{self, Write},
 };
 
-use foxwedge_run::{Status, Summary, Usage};
+use foxwedge_run::{RunSummary, RunUsage, ToolStatus};
 use foxwedge_store::{RunRow, RunState};
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct RunListJson<'a> {
     version: u32,
-    runs: Vec<Run<'a>>,
+    runs: Vec<ListedRunJson<'a>>,
 }
 
 /// A run, as it is kept.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Run<'a> {
+pub(super) struct ListedRunJson<'a> {
     id: &'a str,
     session: &'a str,
     /// Its number in the session.
@@ -34,29 +34,29 @@ pub(super) struct Run<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_until: Option<u64>,
     #[serde(flatten)]
-    end: Option<End<'a>>,
+    end: Option<RunEndJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct End<'a> {
+struct RunEndJson<'a> {
     ended: u64,
     outcome: Option<&'static str>,
     text: Option<&'a str>,
     error: Option<&'a str>,
-    summary: Counts,
-    usage: Option<Tokens>,
+    summary: CallCountsJson,
+    usage: Option<TokenUsageJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
+struct CallCountsJson {
     available: Option<usize>,
     calls: usize,
     by_status: BTreeMap<&'static str, usize>,
 }
 
 #[derive(Serialize)]
-struct Tokens {
+struct TokenUsageJson {
     input: u64,
     output: u64,
     cached: u64,
@@ -65,22 +65,25 @@ struct Tokens {
 
 /// Writes one document with all of them.
 pub(super) fn write(out: &mut dyn Write, rows: &[RunRow]) -> io::Result<()> {
-    pretty(out, &Document { version: 1, runs: rows.iter().map(Run::of).collect() })
+    write_pretty(
+        out,
+        &RunListJson { version: 1, runs: rows.iter().map(ListedRunJson::of).collect() },
+    )
 }
 
 /// Writes a document, spread over lines.
-pub(super) fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+pub(super) fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     out.write_all(b"\n")
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn of(row: &'a RunRow) -> Run<'a> {
+impl<'a> ListedRunJson<'a> {
+    pub(super) fn of(row: &'a RunRow) -> ListedRunJson<'a> {
         let (state, end) = match &row.state {
             RunState::Open => ("open", None),
             RunState::Ended { ended, summary, at } => {
                 let problem = ended.problem.as_ref();
-                let end = End {
+                let end = RunEndJson {
                     ended: *at,
                     outcome: ended.outcome.map(|outcome| outcome.name()),
                     text: ended.text.as_deref(),
@@ -92,7 +95,7 @@ impl<'a> Run<'a> {
             }
         };
         let lease = row.lease.as_ref().filter(|_| end.is_none());
-        Run {
+        ListedRunJson {
             id: &row.id,
             session: &row.session,
             epoch: row.epoch,
@@ -108,13 +111,14 @@ impl<'a> Run<'a> {
     }
 }
 
-fn counts(summary: &Summary) -> Counts {
-    let by_status = Status::ALL.into_iter().map(|status| (status.name(), summary.count(status)));
+fn counts(summary: &RunSummary) -> CallCountsJson {
+    let by_status =
+        ToolStatus::ALL.into_iter().map(|status| (status.name(), summary.count(status)));
     let by_status = by_status.filter(|(_, number)| *number > 0).collect();
-    Counts { available: summary.available, calls: summary.calls, by_status }
+    CallCountsJson { available: summary.available, calls: summary.calls, by_status }
 }
 
-fn tokens(usage: &Usage) -> Tokens {
-    let Usage { input, output, cached, reasoning } = *usage;
-    Tokens { input, output, cached, reasoning }
+fn tokens(usage: &RunUsage) -> TokenUsageJson {
+    let RunUsage { input, output, cached, reasoning } = *usage;
+    TokenUsageJson { input, output, cached, reasoning }
 }

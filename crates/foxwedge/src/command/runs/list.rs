@@ -8,54 +8,54 @@ use std::{
 
 use anstyle::Style;
 use foxwedge_run::Outcome;
-use foxwedge_store::{Filter, Page, RunRow, RunState, Store};
+use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 
 use super::document;
 use crate::{
-    agents::pick::short,
+    agents::session_lookup::shorten_ids,
     cli::ListRunsArgs,
+    cli_output::{self, BOLD, DIM, clean, cut, pluralize, width},
     runs::{
-        self, Missing,
-        draw::{Signs, counts, span, word},
+        self, StoreLookup,
+        draw::{SignSet, format_call_counts, format_duration, outcome_text},
     },
-    say::{self, BOLD, DIM, clean, count, cut, width},
-    screen::{self, Line, age, fit, pad},
+    screen::{self, StyledLine, fit_columns, format_age, pad},
 };
 
 /// So many are listed if nobody says how many.
-const USUAL: usize = 20;
+const DEFAULT_LIMIT: usize = 20;
 /// The most columns of a text in a pipe.
-const TEXT: usize = 72;
+const MAX_TEXT_COLUMNS: usize = 72;
 
 /// Lists runs.
 pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Result<ExitCode> {
     let kept = match runs::open(flag).await? {
-        Missing::Found(kept) => kept.swept().await?,
-        Missing::Nothing(url) => {
+        StoreLookup::Found(kept) => kept.sweep_and_report().await?,
+        StoreLookup::Absent(url) => {
             if args.json {
-                say::plain(|out| document::write(out, &[]))?;
+                cli_output::write_stdout_raw(|out| document::write(out, &[]))?;
             }
-            say::talk(&format!("No run was kept yet: there is no {url}.\n"));
+            cli_output::write_stderr(&format!("No run was kept yet: there is no {url}.\n"));
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let limit = args.limit.unwrap_or(USUAL);
-    let filter = Filter {
+    let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
+    let filter = ListFilter {
         session: args.session.clone(),
         open: args.open.then_some(true),
-        ..Filter::default()
+        ..ListFilter::default()
     };
     // One more tells whether there are more.
-    let page = Page { after: None, limit: limit.saturating_add(1) };
-    let mut rows = kept.or_tell(kept.store.runs(filter, page).await)?;
+    let page = ListPage { after: None, limit: limit.saturating_add(1) };
+    let mut rows = kept.with_store_error(kept.store.runs(filter, page).await)?;
     let more = rows.len() > limit;
     rows.truncate(limit);
     if args.json {
-        say::plain(|out| document::write(out, &rows))?;
+        cli_output::write_stdout_raw(|out| document::write(out, &rows))?;
         return Ok(ExitCode::SUCCESS);
     }
-    say::dressed(|out| write(out, &rows, SystemTime::now()))?;
-    say::talk(&footer(&rows, more));
+    cli_output::write_stdout_styled(|out| write(out, &rows, SystemTime::now()))?;
+    cli_output::write_stderr(&footer(&rows, more));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -73,15 +73,15 @@ fn footer(rows: &[RunRow], more: bool) -> String {
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
     let more = if more { "; there are more: --limit" } else { "" };
-    format!("{}: {}{more}.\n", count(rows.len(), "run"), parts.join(", "))
+    format!("{}: {}{more}.\n", pluralize(rows.len(), "run"), parts.join(", "))
 }
 
 fn write(out: &mut dyn Write, rows: &[RunRow], now: SystemTime) -> io::Result<()> {
-    let signs = Signs::here();
-    let ids = short(rows.iter().map(|row| row.id.as_str()));
-    let cells: Vec<Cells> =
-        rows.iter().zip(ids).map(|(row, id)| Cells::of(row, id, signs, now)).collect();
-    let widest = |column: fn(&Cells) -> &str| {
+    let signs = SignSet::here();
+    let ids = shorten_ids(rows.iter().map(|row| row.id.as_str()));
+    let cells: Vec<RunListCells> =
+        rows.iter().zip(ids).map(|(row, id)| RunListCells::of(row, id, signs, now)).collect();
+    let widest = |column: fn(&RunListCells) -> &str| {
         cells.iter().map(|cells| width(column(cells))).max().unwrap_or(0)
     };
     let widths = [
@@ -92,12 +92,12 @@ fn write(out: &mut dyn Write, rows: &[RunRow], now: SystemTime) -> io::Result<()
         widest(|cells| &cells.span),
         widest(|cells| &cells.calls),
     ];
-    let columns = screen::columns();
+    let columns = screen::terminal_columns();
     cells.iter().try_for_each(|cells| out.write_all(cells.line(&widths).draw(columns).as_bytes()))
 }
 
 /// What stands in the columns of a line.
-struct Cells {
+struct RunListCells {
     sign: &'static str,
     style: Style,
     state: String,
@@ -110,8 +110,8 @@ struct Cells {
     text: String,
 }
 
-impl Cells {
-    fn of(row: &RunRow, id: &str, signs: Signs, now: SystemTime) -> Cells {
+impl RunListCells {
+    fn of(row: &RunRow, id: &str, signs: SignSet, now: SystemTime) -> RunListCells {
         let (sign, style) = signs.run(row.state.outcome());
         let started = UNIX_EPOCH + Duration::from_millis(row.started);
         let (state, calls, text, ended) = match &row.state {
@@ -120,31 +120,31 @@ impl Cells {
                 let problem = ended.problem.as_ref().map(|problem| problem.message.as_str());
                 let text = problem.or(ended.text.as_deref()).unwrap_or_default();
                 let words: Vec<&str> = text.split_whitespace().take(40).collect();
-                let state = ended.outcome.map_or("ended", word);
-                (state, counts(summary), clean(&cut(&words.join(" "), 200)), Some(*at))
+                let state = ended.outcome.map_or("ended", outcome_text);
+                (state, format_call_counts(summary), clean(&cut(&words.join(" "), 200)), Some(*at))
             }
         };
-        let took = ended.and_then(|at| span(at.saturating_sub(row.started)));
-        Cells {
+        let took = ended.and_then(|at| format_duration(at.saturating_sub(row.started)));
+        RunListCells {
             sign,
             style,
             state: state.to_owned(),
             id: id.to_owned(),
             agent: clean(&cut(row.agent.as_deref().unwrap_or("-"), 24)),
-            age: age(started, now),
+            age: format_age(started, now),
             span: took.unwrap_or_default(),
             calls,
-            text: fit(&text, TEXT),
+            text: fit_columns(&text, MAX_TEXT_COLUMNS),
         }
     }
 
-    fn line(&self, widths: &[usize; 6]) -> Line {
+    fn line(&self, widths: &[usize; 6]) -> StyledLine {
         let plain = Style::new();
         let right = |text: &str, columns: usize| {
             format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
         };
         let [state, id, agent, age, span, calls] = *widths;
-        Line::new()
+        StyledLine::new()
             .with(self.style, format!("{} {}", self.sign, pad(&self.state, state)))
             .with(BOLD, format!("  {}", pad(&self.id, id)))
             .with(plain, format!("  {}", pad(&self.agent, agent)))

@@ -7,41 +7,43 @@ use std::{
     process::ExitCode,
 };
 
-use foxwedge_run::{Effect, Ended, Phase, Run, Session};
+use foxwedge_run::{Run, RunEffect, RunEnd, RunPhase, SessionMachine};
 use foxwedge_store::{RunRow, RunState};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::document;
 use crate::{
-    calendar::date,
+    calendar::format_date,
     cli::ShowRunArgs,
+    cli_output::{self, BOLD, DIM, HELP, clean, cut, paint},
     runs::{
-        self, Kept, Times,
-        draw::{self, Signs},
+        self, OpenStore, RunTimes,
+        draw::{self, SignSet},
     },
-    say::{self, BOLD, DIM, HELP, clean, cut, paint},
-    screen::{self, Line, pad},
+    screen::{self, StyledLine, pad},
 };
 
 /// Draws one run.
 pub(super) async fn run(flag: Option<&str>, args: &ShowRunArgs) -> anyhow::Result<ExitCode> {
     let kept = super::open(flag).await?;
     let row = match args.run.as_deref() {
-        Some(typed) => runs::pick(&kept, typed).await?,
-        None => runs::newest(&kept).await?,
+        Some(typed) => runs::find_run(&kept, typed).await?,
+        None => runs::newest_run(&kept).await?,
     };
-    let mut times = Times::default();
-    let session = runs::replay(&kept, &row.id, |effect: &Effect| times.see(effect)).await?;
+    let mut times = RunTimes::default();
+    let session = runs::replay(&kept, &row.id, |effect: &RunEffect| times.record(effect)).await?;
     if args.json {
-        say::plain(|out| document::pretty(out, &Shown::of(&row, &session)))?;
+        cli_output::write_stdout_raw(|out| {
+            document::write_pretty(out, &ShownRunJson::of(&row, &session))
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
-    say::dressed(|out| write(out, &kept, &row, &session, &times))?;
+    cli_output::write_stdout_styled(|out| write(out, &kept, &row, &session, &times))?;
     if row.state == RunState::Open {
         let help = paint(HELP, "help");
-        let (id, again) = (&row.id, runs::again(flag));
-        say::talk(&format!(
+        let (id, again) = (&row.id, runs::repeat_store_flag(flag));
+        cli_output::write_stderr(&format!(
             "  {help}: `foxwedge runs events {id} --follow{again}` goes on with it\n"
         ));
     }
@@ -50,29 +52,29 @@ pub(super) async fn run(flag: Option<&str>, args: &ShowRunArgs) -> anyhow::Resul
 
 /// The row of the run, and everything that its events say.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ShownRunJson<'a> {
     version: u32,
-    run: document::Run<'a>,
+    run: document::ListedRunJson<'a>,
     truth: Option<Value>,
     tasks: Option<Value>,
 }
 
-impl<'a> Shown<'a> {
-    fn of(row: &'a RunRow, session: &Session) -> Shown<'a> {
-        let tasks = session.truth().get("tasks").cloned();
-        let truth = session.run(&row.id).map(Run::truth);
-        Shown { version: 1, run: document::Run::of(row), truth, tasks }
+impl<'a> ShownRunJson<'a> {
+    fn of(row: &'a RunRow, session: &SessionMachine) -> ShownRunJson<'a> {
+        let tasks = session.canonical_state().get("tasks").cloned();
+        let truth = session.run(&row.id).map(Run::canonical_state);
+        ShownRunJson { version: 1, run: document::ListedRunJson::of(row), truth, tasks }
     }
 }
 
 fn write(
     out: &mut dyn Write,
-    kept: &Kept,
+    kept: &OpenStore,
     row: &RunRow,
-    session: &Session,
-    times: &Times,
+    session: &SessionMachine,
+    times: &RunTimes,
 ) -> io::Result<()> {
-    let (signs, columns) = (Signs::here(), screen::columns());
+    let (signs, columns) = (SignSet::here(), screen::terminal_columns());
     header(out, kept, row)?;
     let Some(run) = session.run(&row.id) else { return Ok(()) };
     if !run.tools().is_empty() {
@@ -81,8 +83,8 @@ fn write(
     }
     tasks(out, session, signs, columns)?;
     let ended = match run.phase() {
-        Phase::Ended { ended, .. } => ended.clone(),
-        Phase::Running | Phase::Stopping { .. } => Ended::default(),
+        RunPhase::Ended { ended, .. } => ended.clone(),
+        RunPhase::Running | RunPhase::Stopping { .. } => RunEnd::default(),
     };
     if let Some(text) = ended.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
         out.write_all(b"\n")?;
@@ -92,14 +94,14 @@ fn write(
     }
     out.write_all(b"\n")?;
     let usage = ended.usage.or(Some(run.usage()));
-    let ended = Ended { usage, ..ended };
+    let ended = RunEnd { usage, ..ended };
     let span = times.of_run(run.id(), times.last());
-    let line: Line = draw::ended(signs, &ended, &run.summary(), span);
+    let line: StyledLine = draw::run_end_line(signs, &ended, &run.summary(), span);
     out.write_all(line.draw(None).as_bytes())
 }
 
 /// What the run is, a line for each thing that is known.
-fn header(out: &mut dyn Write, kept: &Kept, row: &RunRow) -> io::Result<()> {
+fn header(out: &mut dyn Write, kept: &OpenStore, row: &RunRow) -> io::Result<()> {
     let agent = clean(&cut(row.agent.as_deref().unwrap_or("run"), 60));
     writeln!(out, "{} {}", paint(BOLD, agent), paint(BOLD, &row.id))?;
     let mut field = |label: &str, value: Option<String>| match value {
@@ -108,14 +110,14 @@ fn header(out: &mut dyn Write, kept: &Kept, row: &RunRow) -> io::Result<()> {
     };
     field("model", row.model.as_ref().map(|model| clean(&cut(model, 100))))?;
     field("session", Some(format!("{}, run {}", row.session, row.epoch)))?;
-    field("started", Some(date(row.started / 1000)))?;
+    field("started", Some(format_date(row.started / 1000)))?;
     match &row.state {
         RunState::Open => {
-            let owner = row.lease.as_ref().map(|lease| runs::named(&lease.owner));
+            let owner = row.lease.as_ref().map(|lease| runs::describe_owner(&lease.owner));
             field("held by", owner)?;
-            field("until", row.lease_until.map(|until| date(until / 1000)))?;
+            field("until", row.lease_until.map(|until| format_date(until / 1000)))?;
         }
-        RunState::Ended { at, .. } => field("ended", Some(date(*at / 1000)))?,
+        RunState::Ended { at, .. } => field("ended", Some(format_date(*at / 1000)))?,
     }
     field("events", Some(row.last.to_string()))?;
     field("store", Some(clean(&kept.url.to_string())))
@@ -123,8 +125,8 @@ fn header(out: &mut dyn Write, kept: &Kept, row: &RunRow) -> io::Result<()> {
 
 fn tasks(
     out: &mut dyn Write,
-    session: &Session,
-    signs: Signs,
+    session: &SessionMachine,
+    signs: SignSet,
     columns: Option<usize>,
 ) -> io::Result<()> {
     if session.tasks().is_empty() {
@@ -134,7 +136,7 @@ fn tasks(
     for task in session.tasks() {
         let (sign, style) = signs.task(task.status);
         let words: Vec<&str> = task.content.split_whitespace().collect();
-        let line = Line::new()
+        let line = StyledLine::new()
             .with(style, format!("{sign} "))
             .with(anstyle::Style::new(), clean(&cut(&words.join(" "), 200)));
         out.write_all(line.draw(columns).as_bytes())?;

@@ -19,13 +19,14 @@ use anyhow::Context;
 use serde_json::Value;
 
 /// The longest pause that is kept.
-const LONGEST: f64 = 60.0;
+const MAX_PAUSE: f64 = 60.0;
 
 /// Plays all of it. The exit code is the recorded one; 1 if the host ended too early.
 pub(crate) fn run(file: &Path, speed: f64) -> anyhow::Result<ExitCode> {
     let text = fs::read_to_string(file);
     let text = text.with_context(|| format!("{} cannot be read", file.display()))?;
-    let mut play = Replay { lines: Box::new(io::stdin().lock().lines()), ..Replay::default() };
+    let mut play =
+        AgentReplay { lines: Box::new(io::stdin().lock().lines()), ..AgentReplay::default() };
     let (mut before, mut code) = (0.0, 0);
     for (number, row) in text.lines().enumerate().filter(|(_, row)| !row.trim().is_empty()) {
         let row: Value = serde_json::from_str(row)
@@ -34,13 +35,13 @@ pub(crate) fn run(file: &Path, speed: f64) -> anyhow::Result<ExitCode> {
         match row["dir"].as_str().unwrap_or_default() {
             "cli->host" => {
                 let pause =
-                    if speed > 0.0 { (at - before).clamp(0.0, LONGEST) / speed } else { 0.0 };
+                    if speed > 0.0 { (at - before).clamp(0.0, MAX_PAUSE) / speed } else { 0.0 };
                 thread::sleep(Duration::from_secs_f64(pause));
-                if play.say(message).is_err() {
+                if play.print_message(message).is_err() {
                     return Ok(ExitCode::FAILURE);
                 }
             }
-            "host->cli" if !play.waits_for(message) => return Ok(ExitCode::FAILURE),
+            "host->cli" if !play.wait_for(message) => return Ok(ExitCode::FAILURE),
             "host->cli" => {}
             "stderr" => eprintln!("{}", message.as_str().unwrap_or_default()),
             _ => code = message["exit"].as_u64().unwrap_or(code),
@@ -50,7 +51,7 @@ pub(crate) fn run(file: &Path, speed: f64) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-struct Replay {
+struct AgentReplay {
     lines: Box<dyn Iterator<Item = io::Result<String>>>,
     /// What the host said and no line of the recording has met yet.
     heard: Vec<Value>,
@@ -58,14 +59,14 @@ struct Replay {
     ids: HashMap<String, Value>,
 }
 
-impl Default for Replay {
-    fn default() -> Replay {
-        Replay { lines: Box::new(std::iter::empty()), heard: Vec::new(), ids: HashMap::new() }
+impl Default for AgentReplay {
+    fn default() -> AgentReplay {
+        AgentReplay { lines: Box::new(std::iter::empty()), heard: Vec::new(), ids: HashMap::new() }
     }
 }
 
-impl Replay {
-    fn say(&self, message: &Value) -> io::Result<()> {
+impl AgentReplay {
+    fn print_message(&self, message: &Value) -> io::Result<()> {
         let mut message = message.clone();
         if let Some(id) = message.pointer_mut("/response/request_id")
             && let Some(today) = id.as_str().and_then(|id| self.ids.get(id))
@@ -78,9 +79,10 @@ impl Replay {
     }
 
     /// Waits until the host has said something like this; false if it never will.
-    fn waits_for(&mut self, recorded: &Value) -> bool {
+    fn wait_for(&mut self, recorded: &Value) -> bool {
         loop {
-            if let Some(at) = self.heard.iter().position(|heard| alike(recorded, heard)) {
+            if let Some(at) = self.heard.iter().position(|heard| matches_recorded(recorded, heard))
+            {
                 let heard = self.heard.remove(at);
                 if let Some(id) = recorded["request_id"].as_str() {
                     self.ids.insert(id.to_owned(), heard["request_id"].clone());
@@ -94,7 +96,7 @@ impl Replay {
 }
 
 /// Whether a line stands for a recorded one: of one kind, and about the same request of ours.
-fn alike(recorded: &Value, heard: &Value) -> bool {
+fn matches_recorded(recorded: &Value, heard: &Value) -> bool {
     let same = |pointer: &str| recorded.pointer(pointer) == heard.pointer(pointer);
     same("/type") && same("/response/request_id") && same("/request/subtype")
 }
@@ -118,7 +120,7 @@ mod tests {
             (user("x"), answer("a", "x"), false),
         ];
         for (recorded, heard, expected) in table {
-            assert_eq!(alike(&recorded, &heard), expected, "{recorded} {heard}");
+            assert_eq!(matches_recorded(&recorded, &heard), expected, "{recorded} {heard}");
         }
     }
 }

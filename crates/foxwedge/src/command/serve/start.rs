@@ -4,29 +4,29 @@ use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use foxwedge_engine::{
-    Engine,
-    config::{Config, Files, Loaded},
+    GatewayEngine,
+    config::{GatewayConfig, LoadedConfig, SessionFileAccess},
 };
-use foxwedge_gateway::{Gateway, Served};
+use foxwedge_gateway::{DrainReport, GatewayServer};
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
-    greeting,
-    token::{self, Made},
+    startup_messages,
+    token::{self, TokenCreation},
 };
-use crate::{console::ThisMachine, runs, say::Trouble, signals::Signals};
+use crate::{cli_output::CliError, console::ConsoleBackend, runs, signals::ProcessSignals};
 
 /// How it ended.
-enum End {
+enum ServeEnd {
     /// Everything that was at work is over.
-    Drained(Served),
+    Drained(DrainReport),
     /// Somebody asked twice.
-    Left,
+    Forced,
 }
 
 /// Opens the store, listens, and serves.
-pub(super) fn run(mut loaded: Loaded) -> anyhow::Result<ExitCode> {
-    let made = token::ensure(&mut loaded)?;
+pub(super) fn run(mut loaded: LoadedConfig) -> anyhow::Result<ExitCode> {
+    let made = token::ensure_token(&mut loaded)?;
     // What a panic says may repeat what was said in a conversation: its place is enough.
     std::panic::set_hook(Box::new(|panic| match panic.location() {
         Some(at) => eprintln!("error: a mistake at {}:{}", at.file(), at.line()),
@@ -40,49 +40,51 @@ pub(super) fn run(mut loaded: Loaded) -> anyhow::Result<ExitCode> {
     // start.
     runtime.shutdown_background();
     match end? {
-        End::Drained(Served { finished, cut }) => {
-            greeting::over(log, finished, cut);
+        ServeEnd::Drained(DrainReport { finished, cut }) => {
+            startup_messages::report_stopped(log, finished, cut);
             Ok(ExitCode::SUCCESS)
         }
-        End::Left => Ok(ExitCode::from(130)),
+        ServeEnd::Forced => Ok(ExitCode::from(130)),
     }
 }
 
-async fn serve(loaded: Loaded, made: Made) -> anyhow::Result<End> {
-    let mut signals = Signals::listen().context("no signals can be heard")?;
-    greeting::warnings(&loaded);
+async fn serve(loaded: LoadedConfig, made: TokenCreation) -> anyhow::Result<ServeEnd> {
+    let mut signals = ProcessSignals::listen().context("no signals can be heard")?;
+    startup_messages::report_warnings(&loaded);
     let config = Arc::new(loaded.config.clone());
     // Whoever cannot listen does not touch the store.
     let (listener, address) = listen(&config).await?;
     let kept = runs::connect(config.store.clone()).await?;
-    greeting::swept(config.telemetry.log, kept.sweep().await?.len());
-    let engine = Engine::open_as(runs::me(), Arc::clone(&config), Arc::clone(&kept.store)).await?;
-    greeting::ready(&loaded, address, &kept.url.to_string(), made);
+    startup_messages::report_closed_runs(config.telemetry.log, kept.sweep().await?.len());
+    let engine =
+        GatewayEngine::open_as(runs::current_owner(), Arc::clone(&config), Arc::clone(&kept.store))
+            .await?;
+    startup_messages::report_ready(&loaded, address, &kept.url.to_string(), made);
     let (stop, stopped) = oneshot::channel::<()>();
     let stopped = async {
         // Whoever holds the other end says so, or is gone: both mean stop.
         let _ = stopped.await;
     };
-    let gateway = Gateway::new(Arc::clone(&config), engine, kept.store);
+    let gateway = GatewayServer::new(Arc::clone(&config), engine, kept.store);
     let gateway = match config.console.files {
-        Files::Shown => gateway.machine(Arc::new(ThisMachine::new())),
-        Files::Hidden => gateway,
+        SessionFileAccess::Shown => gateway.local_sessions(Arc::new(ConsoleBackend::new())),
+        SessionFileAccess::Hidden => gateway,
     };
     let served = gateway.serve(listener, stopped);
     tokio::pin!(served);
     tokio::select! {
-        served = &mut served => return Ok(End::Drained(served?)),
+        served = &mut served => return Ok(ServeEnd::Drained(served?)),
         () = signals.next() => {}
     }
-    greeting::draining(config.telemetry.log, config.times.drain.as_secs());
+    startup_messages::report_draining(config.telemetry.log, config.times.drain.as_secs());
     drop(stop);
     tokio::select! {
-        served = &mut served => Ok(End::Drained(served?)),
-        () = signals.next() => Ok(End::Left),
+        served = &mut served => Ok(ServeEnd::Drained(served?)),
+        () = signals.next() => Ok(ServeEnd::Forced),
     }
 }
 
-async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
+async fn listen(config: &GatewayConfig) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let address = config.listen;
     let refused = |error: io::Error| {
         let help = match error.kind() {
@@ -92,7 +94,7 @@ async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
             io::ErrorKind::PermissionDenied => "ports below 1024 are the system's",
             _ => "`--listen 127.0.0.1:4177` is an address of every machine",
         };
-        Trouble::new(format!("nobody can listen at {address}: {error}")).help(help)
+        CliError::new(format!("nobody can listen at {address}: {error}")).help(help)
     };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let address = listener.local_addr().context("the address cannot be told")?;

@@ -4,41 +4,42 @@ use std::{fs, io, path::Path};
 
 use anyhow::Context;
 use foxwedge_engine::{
-    Secret,
-    config::{self, Door, Loaded},
+    SecretText,
+    config::{self, LoadedConfig, TokenState},
 };
 
-use crate::{disk::create_private, say::clean};
+use crate::{cli_output::clean, disk::create_private};
 
 /// Whether a token was made just now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Made {
-    Now,
-    Before,
+pub(crate) enum TokenCreation {
+    New,
+    Existing,
 }
 
 /// Makes the token if there is none yet.
-pub(crate) fn ensure(loaded: &mut Loaded) -> anyhow::Result<Made> {
-    let path = match &loaded.door {
-        Door::Ready | Door::Open => return Ok(Made::Before),
-        Door::Make(path) => path.clone(),
+pub(crate) fn ensure_token(loaded: &mut LoadedConfig) -> anyhow::Result<TokenCreation> {
+    let path = match &loaded.token_state {
+        TokenState::Ready | TokenState::Disabled => return Ok(TokenCreation::Existing),
+        TokenState::Missing(path) => path.clone(),
     };
     let shown = clean(&path.to_string_lossy());
-    let secret = config::fresh_token()?;
-    let made = make(&path, &secret).with_context(|| format!("`{shown}` cannot be written"))?;
+    let secret = config::new_token()?;
+    let made = create_token_file(&path, &secret)
+        .with_context(|| format!("`{shown}` cannot be written"))?;
     match made {
-        Made::Now => loaded.lock(secret),
+        TokenCreation::New => loaded.add_local_token(secret),
         // Two starts at the same time: the first one's token is everybody's.
-        Made::Before => {
+        TokenCreation::Existing => {
             let text = fs::read_to_string(&path);
             let text = text.with_context(|| format!("`{shown}` cannot be read"))?;
-            loaded.lock(Secret::new(text.trim()));
+            loaded.add_local_token(SecretText::new(text.trim()));
         }
     }
     Ok(made)
 }
 
-fn make(path: &Path, secret: &Secret) -> io::Result<Made> {
+fn create_token_file(path: &Path, secret: &SecretText) -> io::Result<TokenCreation> {
     if let Some(folder) = path.parent() {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -47,8 +48,8 @@ fn make(path: &Path, secret: &Secret) -> io::Result<Made> {
         builder.create(folder)?;
     }
     match create_private(path, |out| writeln!(out, "{}", secret.reveal())) {
-        Ok(()) => Ok(Made::Now),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Before),
+        Ok(()) => Ok(TokenCreation::New),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(TokenCreation::Existing),
         Err(error) => Err(error),
     }
 }

@@ -2,28 +2,28 @@
 
 use std::process::ExitCode;
 
-use foxwedge_store::{Archive, Filter, Page, RunState, Store, verify};
+use foxwedge_store::{ArchiveStore, ListFilter, ListPage, RunState, Store, verify_log};
 
 use crate::{
-    runs::{Clock, Kept, PAGE},
-    say::{self, ERROR, HELP, WARNING, clean, count, paint},
+    cli_output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
+    runs::{OpenStore, PAGE, SteadyClock},
 };
 
 /// Prints everything that is wrong; exits 1 if anything is damaged.
 pub(super) async fn run(flag: Option<&str>) -> anyhow::Result<ExitCode> {
     let kept = super::open(flag).await?;
-    let mut found = Found::default();
-    for complaint in kept.or_tell(kept.store.examine().await)? {
-        found.damage("database", &complaint);
+    let mut found = StoreCheckReport::default();
+    for complaint in kept.with_store_error(kept.store.examine().await)? {
+        found.add_damage("database", &complaint);
     }
-    runs(&kept, &mut found).await?;
-    say::out(&found.lines)?;
-    say::talk(&found.told(&kept));
+    check_runs(&kept, &mut found).await?;
+    cli_output::write_stdout(&found.lines)?;
+    cli_output::write_stderr(&found.summary_text(&kept));
     Ok(if found.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 #[derive(Default)]
-struct Found {
+struct StoreCheckReport {
     lines: String,
     damaged: usize,
     runs: usize,
@@ -32,16 +32,16 @@ struct Found {
     left: usize,
 }
 
-impl Found {
-    fn damage(&mut self, what: &str, why: &str) {
+impl StoreCheckReport {
+    fn add_damage(&mut self, what: &str, why: &str) {
         self.damaged += 1;
         let word = paint(ERROR, "damaged");
         self.lines.push_str(&format!("{word}  {}: {}\n", clean(what), clean(why)));
     }
 
-    fn told(&self, kept: &Kept) -> String {
+    fn summary_text(&self, kept: &OpenStore) -> String {
         let events = usize::try_from(self.events).unwrap_or(usize::MAX);
-        let read = format!("{}, {}", count(self.runs, "run"), count(events, "event"));
+        let read = format!("{}, {}", pluralize(self.runs, "run"), pluralize(events, "event"));
         let open = match self.open {
             0 => String::new(),
             open => format!(", {open} at work"),
@@ -49,7 +49,11 @@ impl Found {
         let mut text = match self.damaged {
             0 => format!("{}: sound ({read}{open}).\n", kept.url),
             damaged => {
-                format!("{}: damaged in {} ({read}{open}).\n", kept.url, count(damaged, "place"))
+                format!(
+                    "{}: damaged in {} ({read}{open}).\n",
+                    kept.url,
+                    pluralize(damaged, "place")
+                )
             }
         };
         if self.left > 0 {
@@ -62,18 +66,19 @@ impl Found {
     }
 }
 
-async fn runs(kept: &Kept, found: &mut Found) -> anyhow::Result<()> {
-    let now = Clock::new().now();
-    let mut page = Page { after: None, limit: PAGE };
+async fn check_runs(kept: &OpenStore, found: &mut StoreCheckReport) -> anyhow::Result<()> {
+    let now = SteadyClock::new().now();
+    let mut page = ListPage { after: None, limit: PAGE };
     loop {
-        let rows = kept.or_tell(kept.store.runs(Filter::default(), page.clone()).await)?;
+        let rows =
+            kept.with_store_error(kept.store.runs(ListFilter::default(), page.clone()).await)?;
         let Some(last) = rows.last() else { return Ok(()) };
         page.after = Some(last.id.clone());
         for row in rows {
             found.runs += 1;
             found.events += row.last;
-            for flaw in kept.or_tell(verify(&*kept.store, &row.id).await)? {
-                found.damage(&format!("run {}, event {}", flaw.run, flaw.place), &flaw.why);
+            for flaw in kept.with_store_error(verify_log(&*kept.store, &row.id).await)? {
+                found.add_damage(&format!("run {}, event {}", flaw.run, flaw.place), &flaw.why);
             }
             if row.state == RunState::Open {
                 found.open += 1;

@@ -4,25 +4,25 @@ use std::io::{self, BufRead, IsTerminal};
 
 use anyhow::{Context, bail};
 
-use crate::say::{self, Trouble, WARNING, paint};
+use crate::cli_output::{self, CliError, WARNING, paint};
 
 /// Whether it may be done. Somebody has to be there to say so, or to have said so before.
-pub(super) fn confirmed(yes: bool, question: &str) -> anyhow::Result<bool> {
+pub(super) fn confirm(yes: bool, question: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         bail!(
-            Trouble::new(format!("{question} Nobody is there to answer"))
+            CliError::new(format!("{question} Nobody is there to answer"))
                 .help("nothing was deleted; --yes says yes before it is asked")
         );
     }
-    say::talk(&format!("{} [y/N] ", paint(WARNING, question)));
+    cli_output::write_stderr(&format!("{} [y/N] ", paint(WARNING, question)));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("no answer can be read")?;
     let said_yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
     if !said_yes {
-        say::talk("Nothing was deleted.\n");
+        cli_output::write_stderr("Nothing was deleted.\n");
     }
     Ok(said_yes)
 }

@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-use foxwedge_store::{About, Archive};
+use foxwedge_store::{ArchiveStore, StoreTotals};
 use serde_json::json;
 
 use crate::{
     cli::StorePathArgs,
-    runs::{self, Missing},
-    say::{self, DIM, clean, paint},
-    screen::{pad, size},
+    cli_output::{self, DIM, clean, paint},
+    runs::{self, StoreLookup},
+    screen::{format_size, pad},
 };
 
 /// Prints the address without its password, and what lies there.
 pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Result<ExitCode> {
     let (url, about) = match runs::open(flag).await? {
-        Missing::Nothing(url) => (url, None),
-        Missing::Found(kept) => {
-            let about = kept.or_tell(kept.store.about().await)?;
+        StoreLookup::Absent(url) => (url, None),
+        StoreLookup::Found(kept) => {
+            let about = kept.with_store_error(kept.store.totals().await)?;
             (kept.url, Some(about))
         }
     };
@@ -25,21 +25,21 @@ pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Res
     if args.json {
         let about = about.as_ref().map(document);
         let document = json!({ "version": 1, "store": url, "about": about });
-        say::plain(|out| {
+        cli_output::write_stdout_raw(|out| {
             serde_json::to_writer_pretty(&mut *out, &document)?;
             out.write_all(b"\n")
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    say::out(&format!("{url}\n"))?;
+    cli_output::write_stdout(&format!("{url}\n"))?;
     match about {
-        None => say::talk("Nothing was kept there yet.\n"),
-        Some(about) => say::out(&lines(&about))?,
+        None => cli_output::write_stderr("Nothing was kept there yet.\n"),
+        Some(about) => cli_output::write_stdout(&lines(&about))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(about: &About) -> String {
+fn lines(about: &StoreTotals) -> String {
     let open = match about.open {
         0 => String::new(),
         open => format!(", {open} at work"),
@@ -50,14 +50,14 @@ fn lines(about: &About) -> String {
         ("runs", format!("{}{open}", about.runs)),
         ("events", about.events.to_string()),
         ("records", about.records.to_string()),
-        ("size", about.bytes.map_or_else(|| "?".to_owned(), size)),
+        ("size", about.bytes.map_or_else(|| "?".to_owned(), format_size)),
     ];
     let line =
         |(label, value): &(&str, String)| format!("  {} {value}\n", paint(DIM, pad(label, 8)));
     facts.iter().map(line).collect()
 }
 
-fn document(about: &About) -> serde_json::Value {
+fn document(about: &StoreTotals) -> serde_json::Value {
     json!({
         "schema": about.schema,
         "sessions": about.sessions,

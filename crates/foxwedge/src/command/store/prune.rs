@@ -6,79 +6,82 @@ use std::{
 };
 
 use anyhow::bail;
-use foxwedge_store::{Filter, Page, Pruned, SessionRow, Store};
+use foxwedge_store::{ListFilter, ListPage, PruneReport, SessionRow, Store};
 
-use super::confirm::confirmed;
+use super::confirm::confirm;
 use crate::{
     cli::PruneArgs,
-    runs::{Clock, Kept, PAGE},
-    say::{self, DIM, GOOD, Trouble, clean, count, paint},
-    screen::age,
+    cli_output::{self, CliError, DIM, GOOD, clean, paint, pluralize},
+    runs::{OpenStore, PAGE, SteadyClock},
+    screen::format_age,
 };
 
 /// Sessions that are named before they go.
-const NAMED: usize = 20;
+const MAX_NAMED_SESSIONS: usize = 20;
 /// Sessions that are deleted in one transaction.
-const AT_ONCE: usize = 100;
+const PRUNE_BATCH: usize = 100;
 
 /// Deletes what is old enough, and has no run at work.
 pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<ExitCode> {
-    let Some(older) = milliseconds(&args.older_than) else {
+    let Some(older) = parse_age(&args.older_than) else {
         bail!(
-            Trouble::new(format!("--older-than: `{}` is no age", clean(&args.older_than)))
+            CliError::new(format!("--older-than: `{}` is no age", clean(&args.older_than)))
                 .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
         );
     };
     let kept = super::open(flag).await?;
     kept.sweep().await?;
-    let before = Clock::new().now().saturating_sub(older);
-    let old = old(&kept, before).await?;
+    let before = SteadyClock::new().now().saturating_sub(older);
+    let old = old_sessions(&kept, before).await?;
     if old.is_empty() {
-        say::talk(&format!("No session is older than {}.\n", clean(&args.older_than)));
+        cli_output::write_stderr(&format!(
+            "No session is older than {}.\n",
+            clean(&args.older_than)
+        ));
         // Snapshots of live agents expire by themselves; those that did can go.
         if !args.dry_run {
-            kept.or_tell(kept.store.prune(before, AT_ONCE).await)?;
+            kept.with_store_error(kept.store.prune(before, PRUNE_BATCH).await)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
-    say::out(&lines(&old))?;
-    let sessions = count(old.len(), "session");
+    cli_output::write_stdout(&session_lines(&old))?;
+    let sessions = pluralize(old.len(), "session");
     if args.dry_run {
-        say::talk(&format!("{sessions} would be deleted; nothing was.\n"));
+        cli_output::write_stderr(&format!("{sessions} would be deleted; nothing was.\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let whose = if old.len() == 1 { "its" } else { "their" };
-    if !confirmed(args.yes, &format!("Delete {sessions} with all {whose} runs?"))? {
+    if !confirm(args.yes, &format!("Delete {sessions} with all {whose} runs?"))? {
         return Ok(ExitCode::FAILURE);
     }
-    let gone = prune(&kept, before).await?;
+    let gone = prune_sessions(&kept, before).await?;
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    say::talk(&format!(
+    cli_output::write_stderr(&format!(
         "{} {}, {}\n",
         paint(GOOD, "deleted"),
-        count(number(gone.sessions), "session"),
-        count(number(gone.runs), "run"),
+        pluralize(number(gone.sessions), "session"),
+        pluralize(number(gone.runs), "run"),
     ));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Sessions that nobody touched since, without those that are at work.
-async fn old(kept: &Kept, before: u64) -> anyhow::Result<Vec<SessionRow>> {
-    let idle = Filter { open: Some(false), ..Filter::default() };
-    let mut page = Page { after: None, limit: PAGE };
+async fn old_sessions(kept: &OpenStore, before: u64) -> anyhow::Result<Vec<SessionRow>> {
+    let idle = ListFilter { open: Some(false), ..ListFilter::default() };
+    let mut page = ListPage { after: None, limit: PAGE };
     let mut old = Vec::new();
     loop {
-        let rows = kept.or_tell(kept.store.sessions(idle.clone(), page.clone()).await)?;
+        let rows = kept.with_store_error(kept.store.sessions(idle.clone(), page.clone()).await)?;
         let Some(last) = rows.last() else { return Ok(old) };
         page.after = Some(last.id.clone());
         old.extend(rows.into_iter().filter(|row| row.touched < before));
     }
 }
 
-async fn prune(kept: &Kept, before: u64) -> anyhow::Result<Pruned> {
-    let mut all = Pruned::default();
+async fn prune_sessions(kept: &OpenStore, before: u64) -> anyhow::Result<PruneReport> {
+    let mut all = PruneReport::default();
     loop {
-        let gone = kept.or_tell(kept.store.prune(before, AT_ONCE).await)?;
+        let gone = kept.with_store_error(kept.store.prune(before, PRUNE_BATCH).await)?;
         all.sessions += gone.sessions;
         all.runs += gone.runs;
         all.snapshots += gone.snapshots;
@@ -88,21 +91,21 @@ async fn prune(kept: &Kept, before: u64) -> anyhow::Result<Pruned> {
     }
 }
 
-fn lines(old: &[SessionRow]) -> String {
+fn session_lines(old: &[SessionRow]) -> String {
     let now = SystemTime::now();
     let line = |row: &SessionRow| {
         let touched = UNIX_EPOCH + Duration::from_millis(row.touched);
-        format!("{}  {}\n", row.id, paint(DIM, age(touched, now)))
+        format!("{}  {}\n", row.id, paint(DIM, format_age(touched, now)))
     };
-    let mut lines: String = old.iter().take(NAMED).map(line).collect();
-    if old.len() > NAMED {
-        lines.push_str(&format!("and {} more\n", old.len() - NAMED));
+    let mut lines: String = old.iter().take(MAX_NAMED_SESSIONS).map(line).collect();
+    if old.len() > MAX_NAMED_SESSIONS {
+        lines.push_str(&format!("and {} more\n", old.len() - MAX_NAMED_SESSIONS));
     }
     lines
 }
 
 /// An age, as people write it.
-pub(in crate::command) fn milliseconds(text: &str) -> Option<u64> {
+pub(in crate::command) fn parse_age(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(end);
@@ -137,7 +140,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            assert_eq!(milliseconds(text), expected, "{text}");
+            assert_eq!(parse_age(text), expected, "{text}");
         }
     }
 }

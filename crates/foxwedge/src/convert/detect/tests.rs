@@ -3,16 +3,20 @@
 use super::*;
 
 #[track_caller]
-fn whole(table: &[(&str, Look)]) {
+fn whole(table: &[(&str, DetectedInput)]) {
     for (text, expected) in table {
-        assert_eq!(look(text.as_bytes(), true), *expected, "{text}");
-        assert_eq!(look(format!("\u{feff}\r\n {text}\n").as_bytes(), true), *expected, "{text}");
+        assert_eq!(detect_input(text.as_bytes(), true), *expected, "{text}");
+        assert_eq!(
+            detect_input(format!("\u{feff}\r\n {text}\n").as_bytes(), true),
+            *expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn conversations_are_requests() {
-    let request = |text| (text, Look::Request);
+    let request = |text| (text, DetectedInput::Request);
     whole(&[
         request(""),
         request("hello"),
@@ -32,7 +36,7 @@ fn conversations_are_requests() {
 
 #[test]
 fn answers_in_one_piece_are_known_by_their_shape() {
-    let response = |text, wires| (text, Look::Response(wires));
+    let response = |text, wires| (text, DetectedInput::Response(wires));
     whole(&[
         response(r#"{"id":"x","object":"chat.completion","choices":[]}"#, CHAT),
         response(r#"{"choices":[{"index":0,"message":{"content":"\"delta\""}}]}"#, CHAT),
@@ -49,7 +53,7 @@ fn answers_in_one_piece_are_known_by_their_shape() {
 
 #[test]
 fn failures_are_known_unless_two_formats_spell_them_alike() {
-    let response = |text, wires| (text, Look::Response(wires));
+    let response = |text, wires| (text, DetectedInput::Response(wires));
     whole(&[
         response(r#"{"error":{"message":"no","type":"t","param":null,"code":"c"}}"#, OPENAI),
         response(
@@ -59,14 +63,14 @@ fn failures_are_known_unless_two_formats_spell_them_alike() {
         response(r#"{"error":{"code":429,"message":"no","status":"RESOURCE_EXHAUSTED"}}"#, GEMINI),
         response(r#"{"message":"Too many requests"}"#, BEDROCK),
         response(r#"{"__type":"ThrottlingException","message":"no"}"#, BEDROCK),
-        (r#"{"message":"hello","from":"me"}"#, Look::Request),
-        (r#"{"error":"no"}"#, Look::Request),
+        (r#"{"message":"hello","from":"me"}"#, DetectedInput::Request),
+        (r#"{"error":"no"}"#, DetectedInput::Request),
     ]);
 }
 
 #[test]
 fn streams_are_known_by_their_first_frames() {
-    let stream = |text, wires| (text, Look::Stream(wires));
+    let stream = |text, wires| (text, DetectedInput::Stream(wires));
     whole(&[
         stream("data: {\"object\":\"chat.completion.chunk\",\"choices\":[]}\n\n", CHAT),
         stream("data: {\"choices\":[],\"object\":\"\"}\n\n", CHAT),
@@ -96,30 +100,33 @@ fn streams_are_known_by_their_first_frames() {
         stream("event: hello\ndata: {\"a\":1}\n\n", &[]),
         stream(": nobody speaks\n\n", &[]),
     ]);
-    assert_eq!(look(&[0, 0, 0, 0x7f, 0, 0], false), Look::Stream(BEDROCK));
+    assert_eq!(detect_input(&[0, 0, 0, 0x7f, 0, 0], false), DetectedInput::Stream(BEDROCK));
 }
 
 #[test]
 fn a_stream_is_known_before_it_ends() {
     let table = [
-        ("data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"cr", Look::Stream(CHAT)),
-        ("event: message_start\nda", Look::Stream(ANTHROPIC)),
-        ("event: message_sta", Look::More),
-        ("event: response.created\n", Look::Stream(RESPONSES)),
-        ("data: {\"candidates\": [{\"content\": {\"par", Look::Stream(GEMINI)),
-        ("[{\"candidates\": [{\"con", Look::Stream(GEMINI)),
-        ("[{\"role\": \"us", Look::More),
-        ("{\"candidates\": [{\"con", Look::More),
-        ("{\"candidates\": []}\n", Look::More),
-        ("{\"candidates\": []}\n{", Look::Stream(GEMINI)),
-        ("{\"model\":\"m\",\"mess", Look::More),
-        ("", Look::More),
-        (" \n", Look::More),
-        ("da", Look::More),
-        (": one moment\n", Look::More),
+        (
+            "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"cr",
+            DetectedInput::Stream(CHAT),
+        ),
+        ("event: message_start\nda", DetectedInput::Stream(ANTHROPIC)),
+        ("event: message_sta", DetectedInput::NeedMoreBytes),
+        ("event: response.created\n", DetectedInput::Stream(RESPONSES)),
+        ("data: {\"candidates\": [{\"content\": {\"par", DetectedInput::Stream(GEMINI)),
+        ("[{\"candidates\": [{\"con", DetectedInput::Stream(GEMINI)),
+        ("[{\"role\": \"us", DetectedInput::NeedMoreBytes),
+        ("{\"candidates\": [{\"con", DetectedInput::NeedMoreBytes),
+        ("{\"candidates\": []}\n", DetectedInput::NeedMoreBytes),
+        ("{\"candidates\": []}\n{", DetectedInput::Stream(GEMINI)),
+        ("{\"model\":\"m\",\"mess", DetectedInput::NeedMoreBytes),
+        ("", DetectedInput::NeedMoreBytes),
+        (" \n", DetectedInput::NeedMoreBytes),
+        ("da", DetectedInput::NeedMoreBytes),
+        (": one moment\n", DetectedInput::NeedMoreBytes),
     ];
     for (text, expected) in table {
-        assert_eq!(look(text.as_bytes(), false), expected, "{text}");
+        assert_eq!(detect_input(text.as_bytes(), false), expected, "{text}");
     }
 }
 
@@ -137,18 +144,21 @@ fn what_is_seen_in_a_beginning_is_so_in_the_whole() {
         "[{\"role\":\"user\",\"content\":\"hi\"}]",
     ];
     for text in texts {
-        let all = look(text.as_bytes(), true);
+        let all = detect_input(text.as_bytes(), true);
         for end in 0..text.len() {
-            let part = look(&text.as_bytes()[..end], false);
-            assert!(part == Look::More || part == all, "{text} up to {end}: {part:?}, {all:?}");
+            let part = detect_input(&text.as_bytes()[..end], false);
+            assert!(
+                part == DetectedInput::NeedMoreBytes || part == all,
+                "{text} up to {end}: {part:?}, {all:?}"
+            );
         }
     }
 }
 
 #[test]
 fn nobody_waits_for_ever() {
-    let long = format!("{{\"a\":\"{}", "x".repeat(ENOUGH));
-    assert_eq!(look(long.as_bytes(), false), Look::Request);
-    let silent = ": still there\n".repeat(ENOUGH / 8);
-    assert_eq!(look(silent.as_bytes(), false), Look::Stream(&[]));
+    let long = format!("{{\"a\":\"{}", "x".repeat(MAX_DETECTION_BYTES));
+    assert_eq!(detect_input(long.as_bytes(), false), DetectedInput::Request);
+    let silent = ": still there\n".repeat(MAX_DETECTION_BYTES / 8);
+    assert_eq!(detect_input(silent.as_bytes(), false), DetectedInput::Stream(&[]));
 }

@@ -1,32 +1,32 @@
 //! What people read.
 
-use foxwedge_core::{Profile, Wire};
-use foxwedge_dialect::canon::Lost;
+use foxwedge_core::{Format, Profile};
+use foxwedge_dialect::model::LossKind;
 
 use super::*;
-use crate::{cli::Format, convert::told::Place, outcome::Judged};
+use crate::{cli::InputFormat, convert::conversion_report::ReportedLossPlace, outcome::FileReport};
 
-fn told(losses: Vec<Missing>) -> Told {
-    Told {
+fn told(losses: Vec<ReportedLoss>) -> ConversionReport {
+    ConversionReport {
         path: "x.json".to_owned(),
-        kind: Kind::Request,
-        from: Format::Wire(Wire::OpenaiChat),
-        wire: Wire::OpenaiChat,
-        to: Wire::Anthropic,
+        kind: ConversionKind::Request,
+        from: InputFormat::Wire(Format::OpenaiChat),
+        wire: Format::OpenaiChat,
+        to: Format::Anthropic,
         profile: Profile::Anthropic,
         messages: 31,
         losses,
-        renamed: Vec::new(),
-        names: Vec::new(),
-        before: foxwedge_core::EditLog::default(),
-        behind: foxwedge_core::EditLog::default(),
-        remaining: Judged::default(),
-        ending: Ending::Whole,
+        renamed_ids: Vec::new(),
+        renamed_tools: Vec::new(),
+        repairs_before: foxwedge_core::EditLog::default(),
+        repairs_after: foxwedge_core::EditLog::default(),
+        remaining: FileReport::default(),
+        ending: ConversionEnding::Complete,
     }
 }
 
-fn missing(what: Lost, place: Place, note: &str) -> Missing {
-    Missing { what, place, note: note.to_owned() }
+fn missing(what: LossKind, place: ReportedLossPlace, note: &str) -> ReportedLoss {
+    ReportedLoss { kind: what, place, note: note.to_owned() }
 }
 
 fn plain(text: &str) -> String {
@@ -36,11 +36,12 @@ fn plain(text: &str) -> String {
 #[test]
 fn equal_losses_are_one_line() {
     let reasoning = "reasoning goes back to its own format only";
-    let mut losses = vec![missing(Lost::Setting, Place::Request, "`seed` has no place")];
+    let mut losses =
+        vec![missing(LossKind::Setting, ReportedLossPlace::Request, "`seed` has no place")];
     for message in [1, 5, 9] {
-        losses.push(missing(Lost::Reasoning, Place::Message(message), reasoning));
+        losses.push(missing(LossKind::Reasoning, ReportedLossPlace::Message(message), reasoning));
     }
-    losses.push(missing(Lost::Media, Place::Message(4), "a sound has no place"));
+    losses.push(missing(LossKind::Media, ReportedLossPlace::Message(4), "a sound has no place"));
     let expected = "\
 left out:
       `seed` has no place (request)
@@ -48,17 +49,19 @@ left out:
       a sound has no place (message 4)
 31 messages, openai-chat → anthropic, sound for anthropic; 5 losses.
 ";
-    assert_eq!(plain(&draw(&told(losses))), expected);
+    assert_eq!(plain(&render_report(&told(losses))), expected);
 }
 
 #[test]
 fn long_lists_end_in_a_number() {
-    let losses = (0..40).map(|at| missing(Lost::Media, Place::Message(at), &format!("note {at}")));
+    let losses = (0..40)
+        .map(|at| missing(LossKind::Media, ReportedLossPlace::Message(at), &format!("note {at}")));
     let mut told = told(losses.collect());
-    let id = |at: usize| Renamed { old: "x".repeat(at + 1), new: format!("toolu_{at}") };
-    told.renamed = (0..14).map(id).collect();
-    told.renamed[0].old.clear();
-    let text = plain(&draw(&told));
+    let id =
+        |at: usize| IdentifierReplacement { old: "x".repeat(at + 1), new: format!("toolu_{at}") };
+    told.renamed_ids = (0..14).map(id).collect();
+    told.renamed_ids[0].old.clear();
+    let text = plain(&render_report(&told));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], "  note 0 (message 0)");
     assert_eq!(lines[13], "  … and 28 more");
@@ -72,17 +75,29 @@ fn long_lists_end_in_a_number() {
 #[test]
 fn the_last_line_says_how_it_ended() {
     let table = [
-        (Kind::Response, Ending::Whole, "1 response, openai-chat → anthropic; no losses.\n"),
         (
-            Kind::Response,
-            Ending::Failed,
+            ConversionKind::Response,
+            ConversionEnding::Complete,
+            "1 response, openai-chat → anthropic; no losses.\n",
+        ),
+        (
+            ConversionKind::Response,
+            ConversionEnding::Failed,
             "1 response, openai-chat → anthropic, the provider failed; no losses.\n",
         ),
-        (Kind::Stream, Ending::Whole, "1 stream, openai-chat → anthropic, complete; no losses.\n"),
-        (Kind::Stream, Ending::Cut, "1 stream, openai-chat → anthropic, cut off; no losses.\n"),
+        (
+            ConversionKind::Stream,
+            ConversionEnding::Complete,
+            "1 stream, openai-chat → anthropic, complete; no losses.\n",
+        ),
+        (
+            ConversionKind::Stream,
+            ConversionEnding::Truncated,
+            "1 stream, openai-chat → anthropic, cut off; no losses.\n",
+        ),
     ];
     for (kind, ending, expected) in table {
-        let told = Told { kind, ending, ..told(Vec::new()) };
-        assert_eq!(plain(&draw(&told)), expected);
+        let told = ConversionReport { kind, ending, ..told(Vec::new()) };
+        assert_eq!(plain(&render_report(&told)), expected);
     }
 }

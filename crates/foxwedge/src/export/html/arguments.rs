@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-use foxwedge_dialect::canon::Call;
+use foxwedge_dialect::model::ToolCallPart;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use super::page::Page;
+use super::html_document::HtmlDocument;
 use crate::export::pretty::pretty;
 
 /// Arguments longer than this stand below their name.
 const SHORT: usize = 60;
 
-pub(super) fn write(page: &mut Page, call: &Call<'_>) {
+pub(super) fn write(page: &mut HtmlDocument, call: &ToolCallPart<'_>) {
     if call.is_free_text() {
         return page.output(&call.arguments);
     }
-    let Ok(Fields(fields)) = serde_json::from_str(&call.arguments) else {
+    let Ok(ArgumentFields(fields)) = serde_json::from_str(&call.arguments) else {
         return page.output(&call.arguments);
     };
     if fields.is_empty() {
@@ -45,28 +45,28 @@ pub(super) fn write(page: &mut Page, call: &Call<'_>) {
 }
 
 /// The fields of an object, in their order.
-struct Fields(Vec<(String, Box<RawValue>)>);
+struct ArgumentFields(Vec<(String, Box<RawValue>)>);
 
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
-        struct Each;
+impl<'de> Deserialize<'de> for ArgumentFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ArgumentFields, D::Error> {
+        struct ArgumentFieldsVisitor;
 
-        impl<'de> Visitor<'de> for Each {
-            type Value = Fields;
+        impl<'de> Visitor<'de> for ArgumentFieldsVisitor {
+            type Value = ArgumentFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArgumentFields, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Fields(fields))
+                Ok(ArgumentFields(fields))
             }
         }
 
-        deserializer.deserialize_map(Each)
+        deserializer.deserialize_map(ArgumentFieldsVisitor)
     }
 }

@@ -1,14 +1,14 @@
 //! Which media is shown: pictures of known types that are what they claim to be, as far as their
 //! letters go.
 
-use foxwedge_dialect::canon::{Media, Source};
+use foxwedge_dialect::model::{MediaPart, MediaSource};
 
 /// Pictures that every browser draws and that cannot hold scripts.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The media type and the data of a picture that can be shown. Both are safe inside an attribute.
-pub(super) fn shown<'m>(media: &'m Media<'_>) -> Option<(&'static str, &'m str)> {
-    let Source::Data(data) = &media.source else { return None };
+pub(super) fn displayable_image<'m>(media: &'m MediaPart<'_>) -> Option<(&'static str, &'m str)> {
+    let MediaSource::Data(data) = &media.source else { return None };
     let name = media.media_type.as_deref()?;
     let known = TYPES.into_iter().find(|known| *known == name)?;
     is_base64(data).then_some((known, &**data))

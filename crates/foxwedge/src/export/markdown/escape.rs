@@ -1,22 +1,22 @@
 //! Lines that keep what Markdown makes of them, except for headings, HTML and pictures.
 
-use crate::export::prose::{Span, spans};
+use crate::export::prose::{InlineSpan, spans};
 
 /// Lines of prose. They hold no fence: whoever calls takes fenced code out before.
-pub(super) fn escaped(lines: &str) -> String {
+pub(super) fn escape_markdown(lines: &str) -> String {
     let mut out = String::with_capacity(lines.len() + 16);
     for (index, line) in lines.split('\n').enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        one_line(&mut out, line);
+        escape_line(&mut out, line);
     }
     out
 }
 
 /// A text in a line, as code.
-pub(super) fn code(text: &str) -> String {
-    let marks = spans(text).iter().map(longest).max().unwrap_or(0);
+pub(super) fn code_span(text: &str) -> String {
+    let marks = spans(text).iter().map(longest_backtick_run).max().unwrap_or(0);
     let marks = "`".repeat(marks + 1);
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     match text.trim() {
@@ -26,14 +26,16 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// The longest run of marks in a span.
-fn longest(span: &Span<'_>) -> usize {
+fn longest_backtick_run(span: &InlineSpan<'_>) -> usize {
     let text = match span {
-        Span::Plain(text) | Span::Code(text) | Span::Loose { marks: text, .. } => text,
+        InlineSpan::Plain(text)
+        | InlineSpan::Code(text)
+        | InlineSpan::UnmatchedMarks { marks: text, .. } => text,
     };
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-fn one_line(out: &mut String, line: &str) {
+fn escape_line(out: &mut String, line: &str) {
     let inner = line.trim_start_matches([' ', '\t', '>']);
     let quoted = line.get(..line.len() - inner.len()).unwrap_or_default();
     match underline(inner) {
@@ -64,12 +66,12 @@ fn one_line(out: &mut String, line: &str) {
             out.push('\\');
             out.push(mark);
         }
-        return inline(out, body.trim_start_matches(['`', '~']));
+        return escape_inline(out, body.trim_start_matches(['`', '~']));
     }
     if heading || definition {
         out.push('\\');
     }
-    inline(out, body);
+    escape_inline(out, body);
 }
 
 /// A line of nothing but `-` or `=`, and how many of them.
@@ -79,21 +81,21 @@ fn underline(line: &str) -> Option<(char, usize)> {
     only.then(|| (mark, line.chars().filter(|c| *c == mark).count()))
 }
 
-fn inline(out: &mut String, line: &str) {
+fn escape_inline(out: &mut String, line: &str) {
     let mut in_address = false;
     for span in spans(line) {
         match span {
-            Span::Plain(text) => {
-                plain(out, text);
+            InlineSpan::Plain(text) => {
+                escape_plain(out, text);
                 let word = text.rsplit(char::is_whitespace).next().unwrap_or(text);
                 let address = word.contains("://") || word.contains("www.");
                 in_address = address || in_address && word.len() == text.len();
             }
-            Span::Code(text) if is_risky(text) && (in_address || text.contains('|')) => {
-                no_code(out, text);
+            InlineSpan::Code(text) if is_risky(text) && (in_address || text.contains('|')) => {
+                escape_code(out, text);
             }
-            Span::Code(text) => out.push_str(text),
-            Span::Loose { marks, escaped } => {
+            InlineSpan::Code(text) => out.push_str(text),
+            InlineSpan::UnmatchedMarks { marks, escaped } => {
                 for (index, mark) in marks.chars().enumerate() {
                     if index > 0 || !escaped {
                         out.push('\\');
@@ -107,7 +109,7 @@ fn inline(out: &mut String, line: &str) {
 
 /// Code that some readers would not take for code: a table cuts it at its bars, and an address
 /// goes on through its marks.
-fn no_code(out: &mut String, text: &str) {
+fn escape_code(out: &mut String, text: &str) {
     for character in text.chars() {
         match character {
             '`' => out.push_str("\\`"),
@@ -124,7 +126,7 @@ fn is_risky(text: &str) -> bool {
     text.contains('<') || text.contains("![")
 }
 
-fn plain(out: &mut String, text: &str) {
+fn escape_plain(out: &mut String, text: &str) {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
@@ -172,7 +174,7 @@ mod tests {
             ("```a`b", r"\`\`\`a\`b"),
         ];
         for (text, expected) in table {
-            assert_eq!(escaped(text), expected, "{text}");
+            assert_eq!(escape_markdown(text), expected, "{text}");
         }
     }
 
@@ -180,7 +182,7 @@ mod tests {
     fn code_in_a_line_holds_its_marks() {
         let table = [("a", "`a`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), (" ", "–")];
         for (text, expected) in table {
-            assert_eq!(code(text), expected, "{text}");
+            assert_eq!(code_span(text), expected, "{text}");
         }
     }
 }

@@ -1,46 +1,49 @@
 //! Secrets inside of JSON: what strings say, and what telling keys hold. The result is JSON, too,
 //! and everything that is not private stays as it was spelled.
 
-use super::{Redactor, named::is_telling, value::is_secret};
+use super::{SecretRedactor, secret_names::is_secret_name, secret_values::is_secret};
 
-impl Redactor {
+impl SecretRedactor {
     /// A JSON text without its secrets; any other text is treated as text.
-    pub(super) fn json(&mut self, json: &str) -> String {
+    pub(super) fn redact_json(&mut self, json: &str) -> String {
         if serde_json::from_str::<serde::de::IgnoredAny>(json).is_err() {
-            return self.text(json);
+            return self.redact_text(json);
         }
         let mut out = String::with_capacity(json.len());
         let mut key: Option<String> = None;
         let mut rest = json;
-        while let Some(at) = rest.find(|c: char| !is_between(c)) {
+        while let Some(at) = rest.find(|c: char| !is_punctuation(c)) {
             let (between, value) = rest.split_at(at);
             out.push_str(between);
             // A comma or a bracket ends what a key is about.
             if between.contains([',', '{', '[', '}', ']']) {
                 key = None;
             }
-            let length = if value.starts_with('"') { string(value) } else { literal(value) };
+            let length =
+                if value.starts_with('"') { string_length(value) } else { literal_length(value) };
             let (token, behind) = value.split_at(length);
             rest = behind;
             let is_key = behind.trim_start().starts_with(':');
-            let said = said(token);
+            let said = string_value(token);
             match (said, key.as_deref()) {
                 (Some(said), Some(name))
-                    if !is_key && is_telling(name) && is_secret(name, &said) =>
+                    if !is_key && is_secret_name(name) && is_secret(name, &said) =>
                 {
-                    let mark = self.mark(&said);
-                    out.push_str(&quoted(&mark));
+                    let mark = self.secret_mark(&said);
+                    out.push_str(&quote_json(&mark));
                 }
                 // A number may be a password.
-                (None, Some(name)) if is_pass(name) && token.len() >= 4 && is_number(token) => {
-                    let mark = self.mark(token);
-                    out.push_str(&quoted(&mark));
+                (None, Some(name))
+                    if is_password_name(name) && token.len() >= 4 && is_number(token) =>
+                {
+                    let mark = self.secret_mark(token);
+                    out.push_str(&quote_json(&mark));
                 }
                 (Some(said), _) => {
-                    let clean = self.text(&said);
+                    let clean = self.redact_text(&said);
                     match clean == said {
                         true => out.push_str(token),
-                        false => out.push_str(&quoted(&clean)),
+                        false => out.push_str(&quote_json(&clean)),
                     }
                     if is_key {
                         key = Some(said);
@@ -55,7 +58,7 @@ impl Redactor {
 }
 
 /// What a string says; `None` for anything else. Half characters are none.
-fn said(token: &str) -> Option<String> {
+fn string_value(token: &str) -> Option<String> {
     token.starts_with('"').then_some(())?;
     serde_json::from_str(token).ok().or_else(|| {
         let whole = token.to_ascii_lowercase();
@@ -76,12 +79,12 @@ fn is_escape(token: &str, at: usize) -> bool {
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
 }
 
-fn is_between(c: char) -> bool {
+fn is_punctuation(c: char) -> bool {
     matches!(c, '{' | '}' | '[' | ']' | ',' | ':') || c.is_ascii_whitespace()
 }
 
 /// The length of the string at the start, with its quotes.
-fn string(text: &str) -> usize {
+fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
         match byte {
@@ -95,18 +98,18 @@ fn string(text: &str) -> usize {
 }
 
 /// The length of the number or word at the start.
-fn literal(text: &str) -> usize {
-    text.find(|c: char| is_between(c) || c == '"').unwrap_or(text.len())
+fn literal_length(text: &str) -> usize {
+    text.find(|c: char| is_punctuation(c) || c == '"').unwrap_or(text.len())
 }
 
 fn is_number(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit() || c == '-')
 }
 
-fn is_pass(name: &str) -> bool {
-    is_telling(name) && name.to_ascii_lowercase().contains("pass")
+fn is_password_name(name: &str) -> bool {
+    is_secret_name(name) && name.to_ascii_lowercase().contains("pass")
 }
 
-fn quoted(text: &str) -> String {
+fn quote_json(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

@@ -1,14 +1,14 @@
-use foxwedge_core::Wire;
-use foxwedge_dialect::canon::decode;
+use foxwedge_core::Format;
+use foxwedge_dialect::model::decode;
 
 use super::*;
 use crate::export::{html, json, markdown};
 
 /// A text without its secrets. The texts below are cut in two, so that they are no secrets here.
 fn clean(text: &str) -> String {
-    let mut redactor = Redactor::default();
-    redactor.text(text);
-    redactor.text(text)
+    let mut redactor = SecretRedactor::default();
+    redactor.redact_text(text);
+    redactor.redact_text(text)
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn json_stays_json() {
         (r#"{"password":"hunter2"#, r#"{"password":"[redacted:1]"#),
     ];
     for (json, expected) in table {
-        assert_eq!(Redactor::default().json(json), expected);
+        assert_eq!(SecretRedactor::default().redact_json(json), expected);
     }
 }
 
@@ -158,15 +158,15 @@ fn planted_secrets_are_in_no_document() {
     ];
     for (canary, secret) in canaries {
         let document = planted(&canary);
-        let history = decode(&document, Wire::Anthropic).expect("readable");
+        let history = decode(&document, Format::Anthropic).expect("readable");
         let place = || Some(format!("see {canary} here"));
-        let title = Title {
+        let title = ExportHeader {
             agent: "agent".into(),
             session: format!("s {canary}"),
             project: place(),
             file: place(),
             notes: place().into_iter().collect(),
-            ..Title::default()
+            ..ExportHeader::default()
         };
         let shown = [markdown(&title, &history), html(&title, &history), json(&title, &history)];
         assert!(shown.iter().all(|text| text.contains(secret)), "{canary} is planted");

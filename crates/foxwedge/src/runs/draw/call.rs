@@ -1,12 +1,12 @@
 //! One call, on one line: what it is, what it works on, and what became of it.
 
 use anstyle::Style;
-use foxwedge_run::{Json, Reason, Status};
+use foxwedge_run::{RawJson, ToolStatus, ToolStatusReason};
 
-use super::{Signs, about::answer, span};
+use super::{SignSet, call_subject::answer_text, format_duration};
 use crate::{
-    say::{BOLD, DIM, clean, width},
-    screen::{Line, fit},
+    cli_output::{BOLD, DIM, clean, width},
+    screen::{StyledLine, fit_columns},
 };
 
 /// Columns of a tool's name that are drawn.
@@ -19,52 +19,63 @@ const LEAST: usize = 12;
 const SAID: usize = 60;
 
 /// A call, as it is drawn.
-pub(crate) struct Card<'a> {
+pub(crate) struct CallLine<'a> {
     pub(crate) name: &'a str,
-    pub(crate) about: &'a str,
-    pub(crate) status: Status,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) subject: &'a str,
+    pub(crate) status: ToolStatus,
+    pub(crate) reason: Option<ToolStatusReason>,
     /// How long it worked, in milliseconds.
-    pub(crate) span: Option<u64>,
-    pub(crate) content: Option<&'a Json>,
+    pub(crate) duration: Option<u64>,
+    pub(crate) content: Option<&'a RawJson>,
     /// How many calls it works for.
     pub(crate) depth: usize,
 }
 
-impl Card<'_> {
+impl CallLine<'_> {
     /// The line. What became of the call is always seen; what it works on gives way.
-    pub(crate) fn line(&self, signs: Signs, columns: Option<usize>) -> Line {
+    pub(crate) fn line(&self, signs: SignSet, columns: Option<usize>) -> StyledLine {
         let (sign, style) = signs.call(self.status);
         let indent = "  ".repeat(self.depth.min(8));
-        let name = fit(&clean(self.name), NAME);
-        let verdict = verdict(self.status, self.reason, self.span);
+        let name = fit_columns(&clean(self.name), NAME);
+        let verdict = status_text(self.status, self.reason, self.duration);
         let fixed = width(&indent) + width(&name) + width(&verdict) + 6;
         let room = columns.map_or(ABOUT, |columns| columns.saturating_sub(fixed).max(LEAST));
         // What it said gets what is left, and half of the room at least.
-        let said = self
-            .said(columns.map_or(SAID, |_| room.saturating_sub(width(self.about)).max(room / 2)));
+        let said = self.failure_text(
+            columns.map_or(SAID, |_| room.saturating_sub(width(self.subject)).max(room / 2)),
+        );
         let room = columns.map_or(ABOUT, |_| room.saturating_sub(width(&said)).max(LEAST));
-        let mut line = Line::new()
+        let mut line = StyledLine::new()
             .with(style, format!("{indent}{sign} "))
             .with(BOLD, name)
             .with(Style::new(), "  ");
-        if !self.about.is_empty() {
-            line = line.with(Style::new(), fit(self.about, room)).with(Style::new(), "  ");
+        if !self.subject.is_empty() {
+            line =
+                line.with(Style::new(), fit_columns(self.subject, room)).with(Style::new(), "  ");
         }
         line.with(style, verdict).with(DIM, said)
     }
 
     /// Why it failed, in its own words.
-    fn said(&self, room: usize) -> String {
-        let failed = self.status == Status::Failed && self.reason != Some(Reason::TimedOut);
-        let said = self.content.filter(|_| failed).map(answer).unwrap_or_default();
-        if said.is_empty() { said } else { format!(": {}", fit(&said, room.saturating_sub(2))) }
+    fn failure_text(&self, room: usize) -> String {
+        let failed =
+            self.status == ToolStatus::Failed && self.reason != Some(ToolStatusReason::TimedOut);
+        let said = self.content.filter(|_| failed).map(answer_text).unwrap_or_default();
+        if said.is_empty() {
+            said
+        } else {
+            format!(": {}", fit_columns(&said, room.saturating_sub(2)))
+        }
     }
 }
 
 /// What became of a call, in words that claim no more than is known.
-pub(crate) fn verdict(status: Status, reason: Option<Reason>, milliseconds: Option<u64>) -> String {
-    let time = milliseconds.and_then(span);
+pub(crate) fn status_text(
+    status: ToolStatus,
+    reason: Option<ToolStatusReason>,
+    milliseconds: Option<u64>,
+) -> String {
+    let time = milliseconds.and_then(format_duration);
     let behind = |words: &str| match &time {
         Some(time) => format!("{words} {time}"),
         None => words.to_owned(),
@@ -74,20 +85,26 @@ pub(crate) fn verdict(status: Status, reason: Option<Reason>, milliseconds: Opti
         None => words.to_owned(),
     };
     match (status, reason) {
-        (Status::Succeeded, Some(Reason::NeverCalled)) => "done, and nobody called it".to_owned(),
-        (Status::Succeeded, _) => behind("done"),
-        (Status::Failed, Some(Reason::TimedOut)) => after("timed out"),
-        (Status::Failed, _) => after("failed"),
-        (Status::Denied, _) => "denied, did not run".to_owned(),
-        (Status::Cancelled, Some(Reason::Skipped)) => "skipped, not started".to_owned(),
-        (Status::Cancelled, Some(Reason::CalledOff)) => "called off, not started".to_owned(),
-        (Status::Cancelled, _) => "not started".to_owned(),
-        (Status::Interrupted, _) => format!("{}, may have run", after("stopped")),
-        (Status::HandedOver, _) => "handed over".to_owned(),
-        (Status::AwaitingApproval, _) => "asked".to_owned(),
-        (Status::Running, _) => behind("running"),
-        (Status::Pending, _) => "pending".to_owned(),
-        (Status::Unknown, _) => "unknown".to_owned(),
+        (ToolStatus::Succeeded, Some(ToolStatusReason::NeverCalled)) => {
+            "done, and nobody called it".to_owned()
+        }
+        (ToolStatus::Succeeded, _) => behind("done"),
+        (ToolStatus::Failed, Some(ToolStatusReason::TimedOut)) => after("timed out"),
+        (ToolStatus::Failed, _) => after("failed"),
+        (ToolStatus::Denied, _) => "denied, did not run".to_owned(),
+        (ToolStatus::Cancelled, Some(ToolStatusReason::Skipped)) => {
+            "skipped, not started".to_owned()
+        }
+        (ToolStatus::Cancelled, Some(ToolStatusReason::CallCancelled)) => {
+            "called off, not started".to_owned()
+        }
+        (ToolStatus::Cancelled, _) => "not started".to_owned(),
+        (ToolStatus::Interrupted, _) => format!("{}, may have run", after("stopped")),
+        (ToolStatus::HandedOver, _) => "handed over".to_owned(),
+        (ToolStatus::AwaitingApproval, _) => "asked".to_owned(),
+        (ToolStatus::Running, _) => behind("running"),
+        (ToolStatus::Pending, _) => "pending".to_owned(),
+        (ToolStatus::Unknown, _) => "unknown".to_owned(),
     }
 }
 
@@ -96,26 +113,26 @@ mod tests {
     use super::*;
     use anstream::adapter::strip_str;
 
-    fn card<'a>(status: Status, about: &'a str, content: Option<&'a Json>) -> Card<'a> {
+    fn card<'a>(status: ToolStatus, about: &'a str, content: Option<&'a RawJson>) -> CallLine<'a> {
         let (name, span, depth) = ("Bash", Some(3_140), 0);
-        Card { name, about, status, reason: None, span, content, depth }
+        CallLine { name, subject: about, status, reason: None, duration: span, content, depth }
     }
 
     #[test]
     fn a_line_says_what_became_of_a_call() {
-        let said = Json::string("exit code 2\nmore");
+        let said = RawJson::string("exit code 2\nmore");
         let table = [
-            (Status::Succeeded, "✓ Bash  make  done 3.1s"),
-            (Status::Failed, "✗ Bash  make  failed after 3.1s: exit code 2 more"),
-            (Status::Denied, "✗ Bash  make  denied, did not run"),
-            (Status::Cancelled, "⊘ Bash  make  not started"),
-            (Status::Interrupted, "⚠ Bash  make  stopped after 3.1s, may have run"),
-            (Status::HandedOver, "→ Bash  make  handed over"),
-            (Status::AwaitingApproval, "? Bash  make  asked"),
-            (Status::Running, "● Bash  make  running 3.1s"),
+            (ToolStatus::Succeeded, "✓ Bash  make  done 3.1s"),
+            (ToolStatus::Failed, "✗ Bash  make  failed after 3.1s: exit code 2 more"),
+            (ToolStatus::Denied, "✗ Bash  make  denied, did not run"),
+            (ToolStatus::Cancelled, "⊘ Bash  make  not started"),
+            (ToolStatus::Interrupted, "⚠ Bash  make  stopped after 3.1s, may have run"),
+            (ToolStatus::HandedOver, "→ Bash  make  handed over"),
+            (ToolStatus::AwaitingApproval, "? Bash  make  asked"),
+            (ToolStatus::Running, "● Bash  make  running 3.1s"),
         ];
         for (status, expected) in table {
-            let drawn = card(status, "make", Some(&said)).line(Signs::Unicode, None).draw(None);
+            let drawn = card(status, "make", Some(&said)).line(SignSet::Unicode, None).draw(None);
             assert_eq!(strip_str(&drawn).to_string().trim_end(), expected);
         }
     }
@@ -123,7 +140,7 @@ mod tests {
     #[test]
     fn what_became_of_a_call_is_never_cut_off() {
         let about = "cargo test --workspace --all-targets --locked";
-        let drawn = card(Status::Interrupted, about, None).line(Signs::Ascii, Some(60));
+        let drawn = card(ToolStatus::Interrupted, about, None).line(SignSet::Ascii, Some(60));
         let line = strip_str(&drawn.draw(Some(60))).to_string();
         assert_eq!(line, "! Bash  cargo test --work…  stopped after 3.1s, may have run\n");
     }

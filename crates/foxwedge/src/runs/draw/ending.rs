@@ -1,27 +1,27 @@
 //! The end of a run: how, and in numbers that add up.
 
-use foxwedge_run::{Ended, Outcome, Status, Summary, Usage};
+use foxwedge_run::{Outcome, RunEnd, RunSummary, RunUsage, ToolStatus};
 
-use super::{Signs, span};
+use super::{SignSet, format_duration};
 use crate::{
-    say::{BOLD, DIM, clean, count, cut},
-    screen::Line,
+    cli_output::{BOLD, DIM, clean, cut, pluralize},
+    screen::StyledLine,
 };
 
 /// Characters of a problem that are drawn.
 const PROBLEM: usize = 240;
 
 /// The line that a run ends with.
-pub(crate) fn ended(
-    signs: Signs,
-    ended: &Ended,
-    summary: &Summary,
+pub(crate) fn run_end_line(
+    signs: SignSet,
+    ended: &RunEnd,
+    summary: &RunSummary,
     milliseconds: Option<u64>,
-) -> Line {
+) -> StyledLine {
     let (sign, style) = signs.run(ended.outcome);
-    let word = ended.outcome.map_or("at work", word);
-    let mut line = Line::new().with(style, format!("{sign} ")).with(BOLD, word);
-    if let Some(time) = milliseconds.and_then(span) {
+    let word = ended.outcome.map_or("at work", outcome_text);
+    let mut line = StyledLine::new().with(style, format!("{sign} ")).with(BOLD, word);
+    if let Some(time) = milliseconds.and_then(format_duration) {
         let joint = match ended.outcome {
             Some(Outcome::Completed | Outcome::NoText) => "in",
             Some(_) | None => "after",
@@ -32,15 +32,15 @@ pub(crate) fn ended(
         let message = clean(&cut(problem.message.trim(), PROBLEM));
         line = line.with(style, format!(": {message}"));
     }
-    line = line.with(DIM, format!("{}{}", signs.dot(), counts(summary)));
-    match ended.usage.as_ref().and_then(tokens) {
+    line = line.with(DIM, format!("{}{}", signs.dot(), format_call_counts(summary)));
+    match ended.usage.as_ref().and_then(format_usage) {
         Some(tokens) => line.with(DIM, format!("{}{tokens}", signs.dot())),
         None => line,
     }
 }
 
 /// How a run ended, in words.
-pub(crate) fn word(outcome: Outcome) -> &'static str {
+pub(crate) fn outcome_text(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Stopped => "stopped",
@@ -54,45 +54,45 @@ pub(crate) fn word(outcome: Outcome) -> &'static str {
 }
 
 /// Calls in numbers: the parts add up to the whole.
-pub(crate) fn counts(summary: &Summary) -> String {
+pub(crate) fn format_call_counts(summary: &RunSummary) -> String {
     if summary.calls == 0 {
         return "no calls".to_owned();
     }
-    let told = |status: Status| match status {
-        Status::Succeeded => "done",
-        Status::Failed => "failed",
-        Status::Denied => "denied",
-        Status::Cancelled => "not started",
-        Status::Interrupted => "may have run",
-        Status::HandedOver => "handed over",
-        Status::AwaitingApproval => "asked",
-        Status::Running => "running",
-        Status::Pending => "pending",
-        Status::Unknown => "unknown",
+    let told = |status: ToolStatus| match status {
+        ToolStatus::Succeeded => "done",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Denied => "denied",
+        ToolStatus::Cancelled => "not started",
+        ToolStatus::Interrupted => "may have run",
+        ToolStatus::HandedOver => "handed over",
+        ToolStatus::AwaitingApproval => "asked",
+        ToolStatus::Running => "running",
+        ToolStatus::Pending => "pending",
+        ToolStatus::Unknown => "unknown",
     };
     // What is over comes first.
-    let order = Status::ALL.into_iter().filter(|it| it.is_final());
-    let order = order.chain(Status::ALL.into_iter().filter(|it| !it.is_final()));
+    let order = ToolStatus::ALL.into_iter().filter(|it| it.is_final());
+    let order = order.chain(ToolStatus::ALL.into_iter().filter(|it| !it.is_final()));
     let parts = order.map(|status| (summary.count(status), told(status)));
     let parts = parts.filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, word)| format!("{number} {word}")).collect();
-    format!("{}: {}", count(summary.calls, "call"), parts.join(", "))
+    format!("{}: {}", pluralize(summary.calls, "call"), parts.join(", "))
 }
 
 /// What it cost; nothing if nobody said.
-fn tokens(usage: &Usage) -> Option<String> {
-    if *usage == Usage::default() {
+fn format_usage(usage: &RunUsage) -> Option<String> {
+    if *usage == RunUsage::default() {
         return None;
     }
     let cached = match usage.cached {
         0 => String::new(),
-        cached => format!(" ({} cached)", thousands(cached)),
+        cached => format!(" ({} cached)", format_thousands(cached)),
     };
-    let (input, output) = (thousands(usage.input), thousands(usage.output));
+    let (input, output) = (format_thousands(usage.input), format_thousands(usage.output));
     Some(format!("{input} tokens in{cached}, {output} out"))
 }
 
-fn thousands(number: u64) -> String {
+fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut told = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -112,7 +112,7 @@ mod tests {
     fn numbers_have_their_commas() {
         let table = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
         for (number, expected) in table {
-            assert_eq!(thousands(number), expected);
+            assert_eq!(format_thousands(number), expected);
         }
     }
 }

@@ -3,47 +3,47 @@
 use std::env;
 
 use anstyle::Style;
-use foxwedge_run::{Outcome, Status, TaskStatus};
+use foxwedge_run::{Outcome, TaskStatus, ToolStatus};
 
-use crate::say::{DIM, ERROR, FRAME, GOOD, WARNING};
+use crate::cli_output::{DIM, ERROR, FRAME, GOOD, WARNING};
 
 /// Which signs can be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Signs {
+pub(crate) enum SignSet {
     /// All of them.
     Unicode,
     /// ASCII only.
     Ascii,
 }
 
-impl Signs {
+impl SignSet {
     /// What the environment says: a locale that names another encoding can show only ASCII.
-    pub(crate) fn here() -> Signs {
-        Signs::of(|name| env::var(name).ok())
+    pub(crate) fn here() -> SignSet {
+        SignSet::of(|name| env::var(name).ok())
     }
 
-    fn of(variable: impl Fn(&str) -> Option<String>) -> Signs {
+    fn of(variable: impl Fn(&str) -> Option<String>) -> SignSet {
         let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
         match locale.map(|locale| locale.to_ascii_lowercase().replace('-', "")) {
-            Some(locale) if !locale.contains("utf8") => Signs::Ascii,
-            Some(_) | None => Signs::Unicode,
+            Some(locale) if !locale.contains("utf8") => SignSet::Ascii,
+            Some(_) | None => SignSet::Unicode,
         }
     }
 
     /// The sign of a call.
-    pub(crate) fn call(self, status: Status) -> (&'static str, Style) {
+    pub(crate) fn call(self, status: ToolStatus) -> (&'static str, Style) {
         let (unicode, ascii, style) = match status {
-            Status::Succeeded => ("✓", "+", GOOD),
-            Status::Failed => ("✗", "x", ERROR),
-            Status::Denied => ("✗", "x", WARNING),
-            Status::Cancelled => ("⊘", "-", DIM),
-            Status::Interrupted => ("⚠", "!", WARNING),
-            Status::HandedOver => ("→", ">", GOOD),
-            Status::AwaitingApproval => ("?", "?", WARNING),
-            Status::Running => ("●", "*", FRAME),
-            Status::Pending => ("○", "o", DIM),
-            Status::Unknown => ("?", "?", DIM),
+            ToolStatus::Succeeded => ("✓", "+", GOOD),
+            ToolStatus::Failed => ("✗", "x", ERROR),
+            ToolStatus::Denied => ("✗", "x", WARNING),
+            ToolStatus::Cancelled => ("⊘", "-", DIM),
+            ToolStatus::Interrupted => ("⚠", "!", WARNING),
+            ToolStatus::HandedOver => ("→", ">", GOOD),
+            ToolStatus::AwaitingApproval => ("?", "?", WARNING),
+            ToolStatus::Running => ("●", "*", FRAME),
+            ToolStatus::Pending => ("○", "o", DIM),
+            ToolStatus::Unknown => ("?", "?", DIM),
         };
         (self.choose(unicode, ascii), style)
     }
@@ -89,8 +89,8 @@ impl Signs {
 
     fn choose(self, unicode: &'static str, ascii: &'static str) -> &'static str {
         match self {
-            Signs::Unicode => unicode,
-            Signs::Ascii => ascii,
+            SignSet::Unicode => unicode,
+            SignSet::Ascii => ascii,
         }
     }
 }
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn a_locale_decides_which_signs_are_shown() {
         let table = [
-            ("", "", "", Signs::Unicode),
-            ("", "", "en_US.UTF-8", Signs::Unicode),
-            ("", "", "C.utf8", Signs::Unicode),
-            ("", "", "C", Signs::Ascii),
-            ("", "POSIX", "en_US.UTF-8", Signs::Ascii),
-            ("C.UTF-8", "C", "C", Signs::Unicode),
-            ("de_DE.ISO-8859-1", "", "", Signs::Ascii),
+            ("", "", "", SignSet::Unicode),
+            ("", "", "en_US.UTF-8", SignSet::Unicode),
+            ("", "", "C.utf8", SignSet::Unicode),
+            ("", "", "C", SignSet::Ascii),
+            ("", "POSIX", "en_US.UTF-8", SignSet::Ascii),
+            ("C.UTF-8", "C", "C", SignSet::Unicode),
+            ("de_DE.ISO-8859-1", "", "", SignSet::Ascii),
         ];
         for (all, kind, lang, expected) in table {
             let variable = |name: &str| match name {
@@ -116,17 +116,17 @@ mod tests {
                 "LC_CTYPE" => Some(kind.to_owned()),
                 _ => Some(lang.to_owned()),
             };
-            assert_eq!(Signs::of(variable), expected, "{all} {kind} {lang}");
+            assert_eq!(SignSet::of(variable), expected, "{all} {kind} {lang}");
         }
     }
 
     #[test]
     fn ascii_is_ascii() {
-        for status in Status::ALL {
-            assert!(Signs::Ascii.call(status).0.is_ascii());
+        for status in ToolStatus::ALL {
+            assert!(SignSet::Ascii.call(status).0.is_ascii());
         }
         for outcome in Outcome::ALL {
-            assert!(Signs::Ascii.run(Some(outcome)).0.is_ascii());
+            assert!(SignSet::Ascii.run(Some(outcome)).0.is_ascii());
         }
     }
 }

@@ -1,44 +1,47 @@
 //! How a run ends in ACP.
 
-use super::{Acp, Voice, message, meta};
+use super::{AcpEncoder, AcpRevision, message, meta};
 use crate::{
     Outcome,
-    encode::{json::Object, tracker::Over, words},
+    encode::{common_fields, json::JsonObjectWriter, tracker::RunEnding},
 };
 
 /// The code of an error inside the agent, in JSON-RPC.
-const INTERNAL: &str = "-32603";
+const INTERNAL_ERROR: &str = "-32603";
 
 /// The last message.
-pub(super) fn message_of(voice: &Voice, over: &Over<'_>) -> String {
-    let about = Object::new()
+pub(super) fn end_message(voice: &AcpEncoder, over: &RunEnding<'_>) -> String {
+    let about = JsonObjectWriter::new()
         .text("outcome", over.outcome.name())
-        .object("summary", words::summary(over.summary));
+        .object("summary", common_fields::summary_object(over.summary));
     let about = match &over.ended.usage {
-        Some(usage) => about.object("usage", words::usage(Object::new(), usage)),
+        Some(usage) => {
+            about.object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage))
+        }
         None => about,
     };
-    let error = |about: Object| {
-        let data = about.text("code", words::trouble_code(over));
-        Object::new()
-            .written("code", INTERNAL)
-            .text("message", words::trouble(over))
+    let error = |about: JsonObjectWriter| {
+        let data = about.text("code", common_fields::problem_code(over));
+        JsonObjectWriter::new()
+            .raw("code", INTERNAL_ERROR)
+            .text("message", common_fields::problem_message(over))
             .object("data", data)
     };
     let reason = stop_reason(over.outcome);
     match voice.version {
-        Acp::V1 => {
-            let answer = message().written("id", &voice.prompt);
+        AcpRevision::V1 => {
+            let answer = message().raw("id", &voice.prompt);
             match reason {
                 Some(reason) => {
-                    let result = Object::new().text("stopReason", reason);
-                    answer.object("result", result.object("_meta", meta(about))).end()
+                    let result = JsonObjectWriter::new().text("stopReason", reason);
+                    answer.object("result", result.object("_meta", meta(about))).finish()
                 }
-                None => answer.object("error", error(about)).end(),
+                None => answer.object("error", error(about)).finish(),
             }
         }
-        Acp::V2 => {
-            let idle = Object::new().text("sessionUpdate", "state_update").text("state", "idle");
+        AcpRevision::V2 => {
+            let idle =
+                JsonObjectWriter::new().text("sessionUpdate", "state_update").text("state", "idle");
             voice.update(match reason {
                 Some(reason) => idle.text("stopReason", reason).object("_meta", meta(about)),
                 None => idle.text("stopReason", "error").object("error", error(about)),

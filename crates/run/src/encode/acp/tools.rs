@@ -1,26 +1,26 @@
 //! Tool calls in ACP.
 
-use super::{Acp, Part, Tool, meta};
+use super::{AcpRevision, TrackedPart, TrackedTool, meta};
 use crate::{
-    Id, Json, Status,
+    RawJson, SharedId, ToolStatus,
     encode::{
-        json::{Object, array},
-        tracker::Settled,
-        words,
+        common_fields,
+        json::{JsonObjectWriter, array},
+        tracker::ToolEnding,
     },
 };
 
-pub(super) fn began(version: Acp, tool: &Tool) -> Object {
+pub(super) fn tool_call_start(version: AcpRevision, tool: &TrackedTool) -> JsonObjectWriter {
     // Version 2 makes no difference between the first update and any other.
     let kind = match version {
-        Acp::V1 => "tool_call",
-        Acp::V2 => "tool_call_update",
+        AcpRevision::V1 => "tool_call",
+        AcpRevision::V2 => "tool_call_update",
     };
-    let about = Object::new().maybe("parentToolCallId", tool.parent.as_deref());
-    let update = Object::new()
+    let about = JsonObjectWriter::new().optional_text("parentToolCallId", tool.parent.as_deref());
+    let update = JsonObjectWriter::new()
         .text("sessionUpdate", kind)
         .text("toolCallId", &tool.id)
-        .text("title", tool.shown())
+        .text("title", tool.display_title())
         .text("name", &tool.name)
         .text("kind", category(&tool.name))
         .text("status", "pending");
@@ -30,82 +30,98 @@ pub(super) fn began(version: Acp, tool: &Tool) -> Object {
     }
 }
 
-pub(super) fn ready(tool: &Tool, input: &Json) -> Object {
+pub(super) fn arguments_update(tool: &TrackedTool, input: &RawJson) -> JsonObjectWriter {
     update(&tool.id).json("rawInput", input)
 }
 
-pub(super) fn changed(tool: &Tool, status: Status) -> Object {
+pub(super) fn status_update(tool: &TrackedTool, status: ToolStatus) -> JsonObjectWriter {
     let told = match status {
-        Status::Running => "in_progress",
-        Status::Unknown
-        | Status::Pending
-        | Status::AwaitingApproval
-        | Status::Succeeded
-        | Status::Failed
-        | Status::Denied
-        | Status::Cancelled
-        | Status::Interrupted
-        | Status::HandedOver => "pending",
+        ToolStatus::Running => "in_progress",
+        ToolStatus::Unknown
+        | ToolStatus::Pending
+        | ToolStatus::AwaitingApproval
+        | ToolStatus::Succeeded
+        | ToolStatus::Failed
+        | ToolStatus::Denied
+        | ToolStatus::Cancelled
+        | ToolStatus::Interrupted
+        | ToolStatus::HandedOver => "pending",
     };
-    let about = Object::new().text("status", status.name());
+    let about = JsonObjectWriter::new().text("status", status.name());
     update(&tool.id).text("status", told).object("_meta", meta(about))
 }
 
-pub(super) fn progress(tool: &Tool, content: &Json) -> Object {
-    update(&tool.id).written("content", &shown(&content.plain()))
+pub(super) fn progress_update(tool: &TrackedTool, content: &RawJson) -> JsonObjectWriter {
+    update(&tool.id).raw("content", &content_list(&content.plain()))
 }
 
 /// What the sub-agent of an open call says. Version 1 can only put it in the place of what it said
 /// before.
-pub(super) fn said(version: Acp, call: &Id, part: &Part) -> Object {
-    let about = meta(Object::new().text("subagent", part.kind.name()));
+pub(super) fn subagent_text_update(
+    version: AcpRevision,
+    call: &SharedId,
+    part: &TrackedPart,
+) -> JsonObjectWriter {
+    let about = meta(JsonObjectWriter::new().text("subagent", part.kind.name()));
     match version {
-        Acp::V1 => update(call).written("content", &shown(&part.said)).object("_meta", about),
-        Acp::V2 => Object::sized(part.said.len())
+        AcpRevision::V1 => {
+            update(call).raw("content", &content_list(&part.text)).object("_meta", about)
+        }
+        AcpRevision::V2 => JsonObjectWriter::with_capacity(part.text.len())
             .text("sessionUpdate", "tool_call_content_chunk")
             .text("toolCallId", call)
-            .written("content", &block(&part.said))
+            .raw("content", &content_block(&part.text))
             .object("_meta", about),
     }
 }
 
-pub(super) fn over(version: Acp, tool: &Tool, settled: Settled<'_>) -> Object {
+pub(super) fn tool_call_end(
+    version: AcpRevision,
+    tool: &TrackedTool,
+    settled: ToolEnding<'_>,
+) -> JsonObjectWriter {
     let status = match (settled.status, version) {
-        (Status::Succeeded | Status::HandedOver, Acp::V1 | Acp::V2) => "completed",
-        (Status::Cancelled | Status::Interrupted, Acp::V2) => "cancelled",
-        (Status::Cancelled | Status::Interrupted, Acp::V1)
+        (ToolStatus::Succeeded | ToolStatus::HandedOver, AcpRevision::V1 | AcpRevision::V2) => {
+            "completed"
+        }
+        (ToolStatus::Cancelled | ToolStatus::Interrupted, AcpRevision::V2) => "cancelled",
+        (ToolStatus::Cancelled | ToolStatus::Interrupted, AcpRevision::V1)
         | (
-            Status::Unknown
-            | Status::Pending
-            | Status::AwaitingApproval
-            | Status::Running
-            | Status::Failed
-            | Status::Denied,
-            Acp::V1 | Acp::V2,
+            ToolStatus::Unknown
+            | ToolStatus::Pending
+            | ToolStatus::AwaitingApproval
+            | ToolStatus::Running
+            | ToolStatus::Failed
+            | ToolStatus::Denied,
+            AcpRevision::V1 | AcpRevision::V2,
         ) => "failed",
     };
     let plain = settled.content.plain();
-    let update = update(&tool.id).text("status", status).written("content", &shown(&plain));
+    let update = update(&tool.id).text("status", status).raw("content", &content_list(&plain));
     // A text is told by the content already.
     let update = match settled.content.raw().starts_with('"') {
         true => update,
         false => update.json("rawOutput", settled.content),
     };
-    update.object("_meta", meta(words::settled(Object::new(), settled)))
+    update.object("_meta", meta(common_fields::add_tool_ending(JsonObjectWriter::new(), settled)))
 }
 
-fn update(call: &str) -> Object {
-    Object::new().text("sessionUpdate", "tool_call_update").text("toolCallId", call)
+fn update(call: &str) -> JsonObjectWriter {
+    JsonObjectWriter::new().text("sessionUpdate", "tool_call_update").text("toolCallId", call)
 }
 
 /// All that a call shows.
-fn shown(text: &str) -> String {
-    array((!text.is_empty()).then(|| block(text)))
+fn content_list(text: &str) -> String {
+    array((!text.is_empty()).then(|| content_block(text)))
 }
 
-fn block(text: &str) -> String {
-    let content = Object::sized(text.len()).text("type", "text").text("text", text);
-    Object::sized(text.len()).text("type", "content").object("content", content).end()
+fn content_block(text: &str) -> String {
+    let content =
+        JsonObjectWriter::with_capacity(text.len()).text("type", "text").text("text", text);
+    JsonObjectWriter::with_capacity(text.len())
+        .text("type", "content")
+        .object("content", content)
+        .finish()
 }
 
 /// What a tool does, so that a client shows the right sign. Only whole names count.

@@ -3,105 +3,118 @@
 
 use std::collections::HashMap;
 
-use super::{attributed, event};
+use super::{event, with_subagent};
 use crate::{
-    Id, Status,
+    SharedId, ToolStatus,
     encode::{
-        AgUi, Sink,
-        json::Object,
-        tracker::{Settled, Tool},
+        AgUiRevision, FrameSink,
+        json::JsonObjectWriter,
+        tracker::{ToolEnding, TrackedTool},
     },
 };
 
 /// The sub-agents of a run, by the calls that they work for.
-pub(super) struct Subagents {
-    version: AgUi,
+pub(super) struct SubagentTracker {
+    version: AgUiRevision,
     /// Every call: its tool, and the call it was made for.
-    calls: HashMap<Id, (Id, Option<Id>)>,
-    known: HashMap<Id, Phase>,
+    calls: HashMap<SharedId, (SharedId, Option<SharedId>)>,
+    known: HashMap<SharedId, SubagentPhase>,
 }
 
-enum Phase {
+enum SubagentPhase {
     Active,
     /// An id cannot be used again.
-    Over,
+    Ended,
 }
 
-impl Subagents {
-    pub(super) fn new(version: AgUi) -> Subagents {
-        Subagents { version, calls: HashMap::new(), known: HashMap::new() }
+impl SubagentTracker {
+    pub(super) fn new(version: AgUiRevision) -> SubagentTracker {
+        SubagentTracker { version, calls: HashMap::new(), known: HashMap::new() }
     }
 
     /// A call that a sub-agent may work for.
-    pub(super) fn calls(&mut self, tool: &Tool) {
-        if self.version == AgUi::V1 {
+    pub(super) fn add_call(&mut self, tool: &TrackedTool) {
+        if self.version == AgUiRevision::V1 {
             self.calls.insert(tool.id.clone(), (tool.name.clone(), tool.parent.clone()));
         }
     }
 
     /// The sub-agent of a call is about to say something.
-    pub(super) fn speaks(&mut self, parent: Option<&Id>, sink: &mut Sink<'_>) {
-        let Some(parent) = parent.filter(|_| self.version == AgUi::V1) else { return };
+    pub(super) fn announce_subagent(
+        &mut self,
+        parent: Option<&SharedId>,
+        sink: &mut FrameSink<'_>,
+    ) {
+        let Some(parent) = parent.filter(|_| self.version == AgUiRevision::V1) else { return };
         if self.known.contains_key(parent) {
             return;
         }
         let (name, above) = match self.calls.get(parent) {
             Some((name, above)) => (name.clone(), above.clone()),
-            None => (Id::from("unknown"), None),
+            None => (SharedId::from("unknown"), None),
         };
         let above = above.filter(|above| self.known.contains_key(above));
         let started = event("SUBAGENT_STARTED")
             .text("subagentRunId", parent)
             .text("name", &name)
-            .maybe("parentSubagentRunId", above.as_deref())
+            .optional_text("parentSubagentRunId", above.as_deref())
             .text("parentToolCallId", parent);
-        sink.frame(started.end());
-        self.known.insert(parent.clone(), Phase::Active);
+        sink.push_frame(started.finish());
+        self.known.insert(parent.clone(), SubagentPhase::Active);
     }
 
     /// Says which sub-agent an event belongs to, where a reader knows what that is.
-    pub(super) fn tagged(&self, object: Object, parent: Option<&Id>) -> Object {
+    pub(super) fn with_subagent(
+        &self,
+        object: JsonObjectWriter,
+        parent: Option<&SharedId>,
+    ) -> JsonObjectWriter {
         match self.version {
-            AgUi::V0 => object,
-            AgUi::V1 => attributed(object, parent),
+            AgUiRevision::V0 => object,
+            AgUiRevision::V1 => with_subagent(object, parent),
         }
     }
 
     /// A call comes to its end, and its sub-agent with it.
-    pub(super) fn settles(&mut self, tool: &Tool, settled: Settled<'_>, sink: &mut Sink<'_>) {
-        let Some(phase @ Phase::Active) = self.known.get_mut(&tool.id) else { return };
-        *phase = Phase::Over;
-        sink.frame(match settled.status {
-            Status::Succeeded | Status::HandedOver => finished(&tool.id),
-            Status::Unknown
-            | Status::Pending
-            | Status::AwaitingApproval
-            | Status::Running
-            | Status::Failed
-            | Status::Denied
-            | Status::Cancelled
-            | Status::Interrupted => event("SUBAGENT_ERROR")
+    pub(super) fn end_call(
+        &mut self,
+        tool: &TrackedTool,
+        settled: ToolEnding<'_>,
+        sink: &mut FrameSink<'_>,
+    ) {
+        let Some(phase @ SubagentPhase::Active) = self.known.get_mut(&tool.id) else { return };
+        *phase = SubagentPhase::Ended;
+        sink.push_frame(match settled.status {
+            ToolStatus::Succeeded | ToolStatus::HandedOver => finished_event(&tool.id),
+            ToolStatus::Unknown
+            | ToolStatus::Pending
+            | ToolStatus::AwaitingApproval
+            | ToolStatus::Running
+            | ToolStatus::Failed
+            | ToolStatus::Denied
+            | ToolStatus::Cancelled
+            | ToolStatus::Interrupted => event("SUBAGENT_ERROR")
                 .text("subagentRunId", &tool.id)
                 .text("message", &settled.content.plain())
                 .text("code", settled.status.name())
-                .end(),
+                .finish(),
         });
     }
 
     /// The run comes to its end, and those with it whose call nobody saw.
-    pub(super) fn over(&mut self, sink: &mut Sink<'_>) {
-        let mut left: Vec<&Id> = Vec::new();
+    pub(super) fn end_all(&mut self, sink: &mut FrameSink<'_>) {
+        let mut left: Vec<&SharedId> = Vec::new();
         for (id, phase) in &mut self.known {
-            if let Phase::Active = phase {
-                *phase = Phase::Over;
+            if let SubagentPhase::Active = phase {
+                *phase = SubagentPhase::Ended;
                 left.push(id);
             }
         }
         left.sort();
-        left.into_iter().for_each(|id| sink.frame(finished(id)));
+        left.into_iter().for_each(|id| sink.push_frame(finished_event(id)));
     }
 }
 
-fn finished(id: &str) -> String {
-    event("SUBAGENT_FINISHED").text("subagentRunId", id).end()
+fn finished_event(id: &str) -> String {
+    event("SUBAGENT_FINISHED").text("subagentRunId", id).finish()
 }

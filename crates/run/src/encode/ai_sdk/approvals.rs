@@ -7,34 +7,34 @@
 
 use std::collections::HashMap;
 
-use super::{Sink, chunk, data, of};
+use super::{FrameSink, chunk, data_chunk, tool_fields};
 use crate::{
-    Id, Status, Verdict,
+    ApprovalVerdict, SharedId, ToolStatus,
     encode::{
-        json::Object,
-        names::Names,
-        tracker::{Request, Settled, Tool},
-        words,
+        common_fields,
+        json::JsonObjectWriter,
+        tracker::{ToolEnding, TrackedRequest, TrackedTool},
+        unique_names::UniqueNames,
     },
 };
 
 /// The last request about each open call.
 #[derive(Default)]
-pub(super) struct Approvals {
-    requests: HashMap<Id, Approval>,
-    names: Names,
+pub(super) struct ApprovalTracker {
+    requests: HashMap<SharedId, TrackedApproval>,
+    names: UniqueNames,
 }
 
-struct Approval {
-    id: Id,
-    request: Id,
+struct TrackedApproval {
+    id: SharedId,
+    request: SharedId,
     /// The chunk that asks.
     chunk: String,
-    answer: Answer,
+    answer: ApprovalAnswer,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum ApprovalAnswer {
     Missing,
     Yes,
     No,
@@ -42,43 +42,48 @@ enum Answer {
 
 /// How a call ends in a message.
 #[derive(PartialEq, Eq)]
-enum State {
+enum ToolEndState {
     Output,
     Error,
     Denied,
 }
 
-impl Approvals {
-    pub(super) fn is_open(&self, tool: &Id) -> bool {
-        self.requests.get(tool).is_some_and(|approval| approval.answer == Answer::Missing)
+impl ApprovalTracker {
+    pub(super) fn is_open(&self, tool: &SharedId) -> bool {
+        self.requests.get(tool).is_some_and(|approval| approval.answer == ApprovalAnswer::Missing)
     }
 
-    pub(super) fn asked(&mut self, tool: &Tool, request: &Request, sink: &mut Sink<'_>) {
+    pub(super) fn add_request(
+        &mut self,
+        tool: &TrackedTool,
+        request: &TrackedRequest,
+        sink: &mut FrameSink<'_>,
+    ) {
         let id = self.names.take(&request.id);
         let chunk = chunk("tool-approval-request")
             .text("approvalId", &id)
             .text("toolCallId", &tool.id)
-            .maybe("reason", request.prompt.as_deref())
-            .end();
-        sink.frame(chunk.clone());
+            .optional_text("reason", request.prompt.as_deref())
+            .finish();
+        sink.push_frame(chunk.clone());
         let request = request.id.clone();
-        let approval = Approval { id, request, chunk, answer: Answer::Missing };
+        let approval = TrackedApproval { id, request, chunk, answer: ApprovalAnswer::Missing };
         self.requests.insert(tool.id.clone(), approval);
     }
 
     /// The arguments came after the request and took its place.
-    pub(super) fn again(&self, tool: &Id, sink: &mut Sink<'_>) {
+    pub(super) fn repeat_request(&self, tool: &SharedId, sink: &mut FrameSink<'_>) {
         if let Some(approval) = self.requests.get(tool).filter(|_| self.is_open(tool)) {
-            sink.frame(approval.chunk.clone());
+            sink.push_frame(approval.chunk.clone());
         }
     }
 
-    pub(super) fn replied(
+    pub(super) fn add_reply(
         &mut self,
-        tool: &Tool,
-        request: &Request,
-        verdict: Verdict,
-        sink: &mut Sink<'_>,
+        tool: &TrackedTool,
+        request: &TrackedRequest,
+        verdict: ApprovalVerdict,
+        sink: &mut FrameSink<'_>,
     ) {
         let approval = self.requests.get_mut(&tool.id);
         // Only the last request can be answered.
@@ -86,98 +91,105 @@ impl Approvals {
             return;
         };
         let answer = match verdict {
-            Verdict::Allowed | Verdict::Answered => Answer::Yes,
-            Verdict::Denied => Answer::No,
+            ApprovalVerdict::Allowed | ApprovalVerdict::Answered => ApprovalAnswer::Yes,
+            ApprovalVerdict::Denied => ApprovalAnswer::No,
             // Nobody answered. The end of the call, which is near, says what it comes to.
-            Verdict::Cancelled => return,
+            ApprovalVerdict::Cancelled => return,
         };
         approval.answer = answer;
-        sink.frame(response(&approval.id, answer, None));
+        sink.push_frame(response_chunk(&approval.id, answer, None));
     }
 
     /// The end of a call.
-    pub(super) fn over(&mut self, tool: &Tool, settled: Settled<'_>, sink: &mut Sink<'_>) {
+    pub(super) fn end_call(
+        &mut self,
+        tool: &TrackedTool,
+        settled: ToolEnding<'_>,
+        sink: &mut FrameSink<'_>,
+    ) {
         let words = settled.content.plain();
         let approval = self.requests.remove(&tool.id);
-        let state = match (approval, natural(settled.status)) {
-            (None, State::Denied) => {
+        let state = match (approval, default_end_state(settled.status)) {
+            (None, ToolEndState::Denied) => {
                 let id = self.names.take(&format!("denied-{}", tool.id));
-                sink.frame(automatic(&id, tool));
-                sink.frame(response(&id, Answer::No, Some(&words)));
-                State::Denied
+                sink.push_frame(automatic_denial_chunk(&id, tool));
+                sink.push_frame(response_chunk(&id, ApprovalAnswer::No, Some(&words)));
+                ToolEndState::Denied
             }
             (None, state) => state,
-            (Some(Approval { id, answer: Answer::Missing, .. }), state) => {
+            (Some(TrackedApproval { id, answer: ApprovalAnswer::Missing, .. }), state) => {
                 // What did not run was not allowed, and what did was.
-                let ran = state != State::Denied && settled.status != Status::Cancelled;
-                let answer = if ran { Answer::Yes } else { Answer::No };
-                sink.frame(response(&id, answer, (!ran).then_some(words.as_str())));
-                if ran { state } else { State::Denied }
+                let ran = state != ToolEndState::Denied && settled.status != ToolStatus::Cancelled;
+                let answer = if ran { ApprovalAnswer::Yes } else { ApprovalAnswer::No };
+                sink.push_frame(response_chunk(&id, answer, (!ran).then_some(words.as_str())));
+                if ran { state } else { ToolEndState::Denied }
             }
-            (Some(Approval { answer: Answer::Yes, .. }), State::Denied) => State::Error,
-            (Some(Approval { answer: Answer::Yes, .. }), state) => state,
-            (Some(Approval { answer: Answer::No, .. }), _) => State::Denied,
+            (Some(TrackedApproval { answer: ApprovalAnswer::Yes, .. }), ToolEndState::Denied) => {
+                ToolEndState::Error
+            }
+            (Some(TrackedApproval { answer: ApprovalAnswer::Yes, .. }), state) => state,
+            (Some(TrackedApproval { answer: ApprovalAnswer::No, .. }), _) => ToolEndState::Denied,
         };
-        sink.frame(match state {
-            State::Output => of_end("tool-output-available", tool)
+        sink.push_frame(match state {
+            ToolEndState::Output => end_chunk("tool-output-available", tool)
                 .json("output", settled.content)
                 .flag("dynamic", true)
-                .end(),
-            State::Error => of_end("tool-output-error", tool)
+                .finish(),
+            ToolEndState::Error => end_chunk("tool-output-error", tool)
                 .text("errorText", if words.is_empty() { settled.status.name() } else { &words })
                 .flag("dynamic", true)
-                .end(),
-            State::Denied => of_end("tool-output-denied", tool).end(),
+                .finish(),
+            ToolEndState::Denied => end_chunk("tool-output-denied", tool).finish(),
         });
-        if !says_all(&state, settled) {
-            let status = words::settled(of(tool), settled);
-            sink.frame(data("tool-status", &tool.id, status));
+        if !is_described_by(&state, settled) {
+            let status = common_fields::add_tool_ending(tool_fields(tool), settled);
+            sink.push_frame(data_chunk("tool-status", &tool.id, status));
         }
     }
 }
 
-fn natural(status: Status) -> State {
+fn default_end_state(status: ToolStatus) -> ToolEndState {
     match status {
-        Status::Succeeded | Status::HandedOver => State::Output,
-        Status::Denied => State::Denied,
-        Status::Unknown
-        | Status::Pending
-        | Status::AwaitingApproval
-        | Status::Running
-        | Status::Failed
-        | Status::Cancelled
-        | Status::Interrupted => State::Error,
+        ToolStatus::Succeeded | ToolStatus::HandedOver => ToolEndState::Output,
+        ToolStatus::Denied => ToolEndState::Denied,
+        ToolStatus::Unknown
+        | ToolStatus::Pending
+        | ToolStatus::AwaitingApproval
+        | ToolStatus::Running
+        | ToolStatus::Failed
+        | ToolStatus::Cancelled
+        | ToolStatus::Interrupted => ToolEndState::Error,
     }
 }
 
 /// Whether the state of the call alone tells how it ended.
-fn says_all(state: &State, settled: Settled<'_>) -> bool {
+fn is_described_by(state: &ToolEndState, settled: ToolEnding<'_>) -> bool {
     let is_plain = matches!(
         (state, settled.status),
-        (State::Output, Status::Succeeded)
-            | (State::Error, Status::Failed)
-            | (State::Denied, Status::Denied)
+        (ToolEndState::Output, ToolStatus::Succeeded)
+            | (ToolEndState::Error, ToolStatus::Failed)
+            | (ToolEndState::Denied, ToolStatus::Denied)
     );
     is_plain && settled.reason.is_none()
 }
 
-fn of_end(kind: &str, tool: &Tool) -> Object {
+fn end_chunk(kind: &str, tool: &TrackedTool) -> JsonObjectWriter {
     chunk(kind).text("toolCallId", &tool.id)
 }
 
 /// A no that nobody was asked for: a rule said it.
-fn automatic(id: &str, tool: &Tool) -> String {
+fn automatic_denial_chunk(id: &str, tool: &TrackedTool) -> String {
     chunk("tool-approval-request")
         .text("approvalId", id)
         .text("toolCallId", &tool.id)
         .flag("isAutomatic", true)
-        .end()
+        .finish()
 }
 
-fn response(id: &str, answer: Answer, reason: Option<&str>) -> String {
+fn response_chunk(id: &str, answer: ApprovalAnswer, reason: Option<&str>) -> String {
     chunk("tool-approval-response")
         .text("approvalId", id)
-        .flag("approved", answer == Answer::Yes)
-        .maybe("reason", reason.filter(|reason| !reason.is_empty()))
-        .end()
+        .flag("approved", answer == ApprovalAnswer::Yes)
+        .optional_text("reason", reason.filter(|reason| !reason.is_empty()))
+        .finish()
 }

@@ -1,18 +1,20 @@
 //! How a run ends in the AI SDK.
 
-use super::{Sink, chunk, metadata};
+use super::{FrameSink, chunk, metadata};
 use crate::{
     Outcome,
-    encode::{json::Object, tracker::Over, words},
+    encode::{common_fields, json::JsonObjectWriter, tracker::RunEnding},
 };
 
 /// The last chunk, and before it what it cannot carry itself. After `error` readers read no more.
-pub(super) fn tell(over: &Over<'_>, sink: &mut Sink<'_>) {
-    let about = Object::new()
+pub(super) fn write_end(over: &RunEnding<'_>, sink: &mut FrameSink<'_>) {
+    let about = JsonObjectWriter::new()
         .text("outcome", over.outcome.name())
-        .object("summary", words::summary(over.summary));
+        .object("summary", common_fields::summary_object(over.summary));
     let about = match &over.ended.usage {
-        Some(usage) => about.object("usage", words::usage(Object::new(), usage)),
+        Some(usage) => {
+            about.object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage))
+        }
         None => about,
     };
     let about = match over.at {
@@ -20,26 +22,28 @@ pub(super) fn tell(over: &Over<'_>, sink: &mut Sink<'_>) {
         None => about,
     };
     let about = metadata(about);
-    let finish = |reason: &str, about: Object| {
-        chunk("finish").text("finishReason", reason).object("messageMetadata", about).end()
+    let finish = |reason: &str, about: JsonObjectWriter| {
+        chunk("finish").text("finishReason", reason).object("messageMetadata", about).finish()
     };
-    let before = |about: Object, sink: &mut Sink<'_>| {
-        sink.frame(chunk("message-metadata").object("messageMetadata", about).end());
+    let before = |about: JsonObjectWriter, sink: &mut FrameSink<'_>| {
+        sink.push_frame(chunk("message-metadata").object("messageMetadata", about).finish());
     };
     match over.outcome {
         Outcome::Completed | Outcome::NoText if !over.waiting.is_empty() => {
-            sink.frame(finish("tool-calls", about));
+            sink.push_frame(finish("tool-calls", about));
         }
-        Outcome::Completed => sink.frame(finish("stop", about)),
-        Outcome::NoText | Outcome::MaxTurns => sink.frame(finish("other", about)),
-        Outcome::Refused => sink.frame(finish("content-filter", about)),
+        Outcome::Completed => sink.push_frame(finish("stop", about)),
+        Outcome::NoText | Outcome::MaxTurns => sink.push_frame(finish("other", about)),
+        Outcome::Refused => sink.push_frame(finish("content-filter", about)),
         Outcome::Stopped | Outcome::Replaced => {
             before(about, sink);
-            sink.frame(chunk("abort").text("reason", over.outcome.name()).end());
+            sink.push_frame(chunk("abort").text("reason", over.outcome.name()).finish());
         }
         Outcome::Failed | Outcome::Interrupted => {
             before(about, sink);
-            sink.frame(chunk("error").text("errorText", words::trouble(over)).end());
+            sink.push_frame(
+                chunk("error").text("errorText", common_fields::problem_message(over)).finish(),
+            );
         }
     }
 }

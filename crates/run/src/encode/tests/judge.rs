@@ -5,12 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::encode::{Acp, AgUi, Format, Frame, Options};
+use crate::encode::{AcpRevision, AgUiRevision, EncoderOptions, UiFormat, UiFrame};
 
 /// What is wrong with the frames of a whole run, if anything is.
-pub(super) fn judge(format: Format, options: &Options, frames: &[Frame]) -> Result<(), String> {
+pub(super) fn judge(
+    format: UiFormat,
+    options: &EncoderOptions,
+    frames: &[UiFrame],
+) -> Result<(), String> {
     let mut frames = frames.iter().map(|frame| frame.data.as_str()).collect::<Vec<&str>>();
-    if format == Format::AiSdk && frames.pop() != Some("[DONE]") {
+    if format == UiFormat::AiSdk && frames.pop() != Some("[DONE]") {
         return Err("it does not end with [DONE]".to_owned());
     }
     let read = |data: &&str| match serde_json::from_str(data) {
@@ -20,10 +24,10 @@ pub(super) fn judge(format: Format, options: &Options, frames: &[Frame]) -> Resu
     };
     let values: Vec<Value> = frames.iter().map(read).collect::<Result<_, _>>()?;
     match format {
-        Format::AgUi => agui(options.agui, &values),
-        Format::AiSdk => ai_sdk(&values),
-        Format::Acp => acp(options.acp, &values),
-        Format::Jsonl => Ok(()),
+        UiFormat::AgUi => agui(options.agui, &values),
+        UiFormat::AiSdk => ai_sdk(&values),
+        UiFormat::Acp => acp(options.acp, &values),
+        UiFormat::Jsonl => Ok(()),
     }
 }
 
@@ -39,7 +43,7 @@ struct AgUiRead {
     messages: BTreeSet<String>,
 }
 
-fn agui(version: AgUi, events: &[Value]) -> Result<(), String> {
+fn agui(version: AgUiRevision, events: &[Value]) -> Result<(), String> {
     let mut read = AgUiRead::default();
     for event in events {
         read.event(version, event).map_err(|complaint| format!("{complaint}: {event}"))?;
@@ -48,7 +52,7 @@ fn agui(version: AgUi, events: &[Value]) -> Result<(), String> {
 }
 
 impl AgUiRead {
-    fn event(&mut self, version: AgUi, event: &Value) -> Result<(), String> {
+    fn event(&mut self, version: AgUiRevision, event: &Value) -> Result<(), String> {
         let kind = text(event, "type")?;
         insist(!self.over, "something comes after the end")?;
         insist(self.begun != (kind == "RUN_STARTED"), "it begins twice, or not at first")?;
@@ -121,7 +125,7 @@ impl AgUiRead {
         Ok(())
     }
 
-    fn end(&mut self, version: AgUi, kind: &str, event: &Value) -> Result<(), String> {
+    fn end(&mut self, version: AgUiRevision, kind: &str, event: &Value) -> Result<(), String> {
         self.over = true;
         insist(self.open.is_empty(), format!("{:?} are open", self.open))?;
         insist(self.subagents.values().all(|active| !active), "a sub-agent is at work")?;
@@ -130,8 +134,8 @@ impl AgUiRead {
         }
         let outcome = &event["outcome"]["type"];
         let allowed: &[&str] = match version {
-            AgUi::V0 => &["success", "interrupt"],
-            AgUi::V1 => &["success", "interrupt", "cancelled"],
+            AgUiRevision::V0 => &["success", "interrupt"],
+            AgUiRevision::V1 => &["success", "interrupt", "cancelled"],
         };
         insist(outcome.as_str().is_none_or(|it| allowed.contains(&it)), "no such outcome")?;
         let none = Vec::new();
@@ -174,7 +178,7 @@ fn tag(event: &Value) -> String {
     event["subagentRunId"].as_str().map_or_else(String::new, |tag| format!("of {tag}"))
 }
 
-fn known_keys(version: AgUi, kind: &str, event: &Value) -> Result<(), String> {
+fn known_keys(version: AgUiRevision, kind: &str, event: &Value) -> Result<(), String> {
     let own: &[&str] = match kind {
         "RUN_STARTED" => &["threadId", "runId", "parentRunId", "protocolVersion"],
         "RUN_FINISHED" => &["threadId", "runId", "result", "outcome", "usage"],
@@ -198,7 +202,7 @@ fn known_keys(version: AgUi, kind: &str, event: &Value) -> Result<(), String> {
     };
     for (key, value) in event.as_object().into_iter().flatten() {
         let common = ["type", "timestamp", "metadata"].contains(&key.as_str())
-            || version == AgUi::V1 && key == "subagentRunId";
+            || version == AgUiRevision::V1 && key == "subagentRunId";
         insist(common || own.contains(&key.as_str()), format!("no field `{key}`"))?;
         insist(!value.is_null() || kind == "CUSTOM", format!("`{key}` is null"))?;
     }
@@ -322,7 +326,7 @@ impl Message {
     }
 }
 
-fn acp(version: Acp, messages: &[Value]) -> Result<(), String> {
+fn acp(version: AcpRevision, messages: &[Value]) -> Result<(), String> {
     let mut calls: BTreeMap<String, String> = BTreeMap::new();
     let mut asked: BTreeSet<String> = BTreeSet::new();
     let mut over = false;
@@ -331,11 +335,11 @@ fn acp(version: Acp, messages: &[Value]) -> Result<(), String> {
         insist(message["jsonrpc"] == "2.0" && !over, complain("something comes after the end"))?;
         let update = &message["params"]["update"];
         match message["method"].as_str() {
-            None => over = version == Acp::V1 && message.get("id").is_some(),
+            None => over = version == AcpRevision::V1 && message.get("id").is_some(),
             Some("session/update") => {
                 let kind = text(update, "sessionUpdate")?;
                 if kind == "state_update" {
-                    insist(version == Acp::V2, complain("version 1 has no states"))?;
+                    insist(version == AcpRevision::V2, complain("version 1 has no states"))?;
                     over = update["state"] == "idle";
                 }
                 if !kind.starts_with("tool_call") {
@@ -343,7 +347,7 @@ fn acp(version: Acp, messages: &[Value]) -> Result<(), String> {
                 }
                 let id = text(update, "toolCallId")?;
                 let began = calls.contains_key(id);
-                let first = kind == "tool_call" || version == Acp::V2 && !began;
+                let first = kind == "tool_call" || version == AcpRevision::V2 && !began;
                 insist(first != began, complain("a call begins once, and first"))?;
                 let ended = ["completed", "failed", "cancelled"];
                 let status = calls.entry(id.to_owned()).or_default();
@@ -355,7 +359,7 @@ fn acp(version: Acp, messages: &[Value]) -> Result<(), String> {
                 insist(!is_over || corrects, complain("the call is over"))?;
                 if let Some(now) = update["status"].as_str() {
                     let known = ["pending", "in_progress", "completed", "failed"].contains(&now);
-                    insist(known || version == Acp::V2, complain("no such status"))?;
+                    insist(known || version == AcpRevision::V2, complain("no such status"))?;
                     *status = now.to_owned();
                 }
             }

@@ -3,17 +3,17 @@
 #[path = "script.rs"]
 mod script;
 
-use super::run::{Change, Outcome, Status};
+use super::run::{Outcome, ToolStatus, UiChange};
 
 /// A run, its name, and what a person must see of it.
 pub(crate) struct Scene {
     pub(crate) name: &'static str,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<UiChange>,
     pub(crate) outcome: Outcome,
     /// What the run itself said.
     pub(crate) text: &'static str,
     /// The calls and how they ended. None: it still waits.
-    pub(crate) calls: Vec<(String, Option<Status>)>,
+    pub(crate) calls: Vec<(String, Option<ToolStatus>)>,
 }
 
 /// All of them.

@@ -3,105 +3,112 @@
 use std::sync::Arc;
 
 use super::super::run::{
-    Activity, Ask, AskKind, CallRef, Change, Ended, Id, Json, Outcome, Part, Problem, Reason,
-    Started, Status, Summary, Task, TaskStatus, ToolRef, ToolsAvailable, Usage, Verdict,
+    ActivityCard, ApprovalKind, ApprovalRequest, ApprovalVerdict, CallRef, Outcome, RawJson,
+    RunEnd, RunProblem, RunStart, RunSummary, RunUsage, SharedId, TaskItem, TaskStatus, ToolRef,
+    ToolStatus, ToolStatusReason, ToolsAvailable, UiChange, UiPart,
 };
 
 /// The changes of a script. Pieces have a `|` between them, `@call` says who a sub-agent works for,
 /// `/2` that a call is one of the second turn, and `¶` stands for the end of a line.
-pub(super) fn changes(script: &str) -> Vec<Change> {
+pub(super) fn changes(script: &str) -> Vec<UiChange> {
     script.lines().flat_map(line).collect()
 }
 
 /// A call and how it ends: `id=status`, or `id=?` if it waits.
-pub(super) fn call(told: &str) -> (String, Option<Status>) {
+pub(super) fn call(told: &str) -> (String, Option<ToolStatus>) {
     let (id, status) = told.split_once('=').expect("a call and its end");
-    (id.replace('¶', "\n"), Status::from_name(status))
+    (id.replace('¶', "\n"), ToolStatus::from_name(status))
 }
 
 /// How the run ends: the first end counts.
-pub(super) fn outcome(changes: &[Change]) -> Outcome {
-    let end = |change: &Change| match change {
-        Change::RunEnded { ended, .. } => ended.outcome,
+pub(super) fn outcome(changes: &[UiChange]) -> Outcome {
+    let end = |change: &UiChange| match change {
+        UiChange::RunEnded { ended, .. } => ended.outcome,
         _ => None,
     };
     changes.iter().find_map(end).expect("an end")
 }
 
-fn line(line: &str) -> Vec<Change> {
+fn line(line: &str) -> Vec<UiChange> {
     let line = line.trim_start().replace('¶', "\n");
     let mut words = line.splitn(3, ' ');
     let verb = words.next().unwrap_or_default();
     let name = words.next().unwrap_or_default();
     let rest = words.next().unwrap_or_default();
     let tool = || reference(name.split('@').next().unwrap_or_default());
-    let end = |outcome: Outcome, problem: Option<Problem>| {
-        let ended = Ended { outcome: Some(outcome), text: None, problem, usage: Some(usage()) };
-        vec![Change::RunEnded { ended, summary: Summary::default(), at: Some(1_700_000_009_000) }]
+    let end = |outcome: Outcome, problem: Option<RunProblem>| {
+        let ended = RunEnd { outcome: Some(outcome), text: None, problem, usage: Some(usage()) };
+        vec![UiChange::RunEnded {
+            ended,
+            summary: RunSummary::default(),
+            at: Some(1_700_000_009_000),
+        }]
     };
     match verb {
         "start" => {
             let (agent, model) = (Some(id("claude-code")), Some(id("m-1")));
-            let started = Started { session: None, parent: None, agent, model };
-            vec![Change::RunStarted { epoch: 1, at: Some(1_700_000_000_000), started }]
+            let started = RunStart { session: None, parent: None, agent, model };
+            vec![UiChange::RunStarted { epoch: 1, at: Some(1_700_000_000_000), started }]
         }
         "tools" => {
             let tools = vec![id(name), id(rest)];
-            vec![Change::ToolsAvailable(ToolsAvailable { version: Some(1), ready: true, tools })]
+            vec![UiChange::ToolsAvailable(ToolsAvailable { version: Some(1), ready: true, tools })]
         }
-        "step" => vec![Change::StepStarted { turn: name.parse().expect("a number") }],
-        "done" => vec![Change::StepEnded { turn: name.parse().expect("a number") }],
-        "say" => spoken([Change::TextOpened, Change::TextClosed], Change::TextDelta, name, rest),
+        "step" => vec![UiChange::StepStarted { turn: name.parse().expect("a number") }],
+        "done" => vec![UiChange::StepEnded { turn: name.parse().expect("a number") }],
+        "say" => {
+            spoken([UiChange::TextOpened, UiChange::TextClosed], UiChange::TextDelta, name, rest)
+        }
         "think" => {
-            let ends = [Change::ThoughtOpened, Change::ThoughtClosed];
-            spoken(ends, Change::ThoughtDelta, name, rest)
+            let ends = [UiChange::ThoughtOpened, UiChange::ThoughtClosed];
+            spoken(ends, UiChange::ThoughtDelta, name, rest)
         }
-        "delta" => vec![Change::TextDelta(part(name), rest.to_owned())],
-        "musing" => vec![Change::ThoughtDelta(part(name), rest.to_owned())],
+        "delta" => vec![UiChange::TextDelta(part(name), rest.to_owned())],
+        "musing" => vec![UiChange::ThoughtDelta(part(name), rest.to_owned())],
         "open" => {
             let parent = name.split_once('@').map(|(_, parent)| id(parent));
-            vec![Change::ToolOpened { tool: tool(), name: id(rest), parent, title: None }]
+            vec![UiChange::ToolOpened { tool: tool(), name: id(rest), parent, title: None }]
         }
         "args" => {
-            let piece = |delta: &str| Change::ToolArguments { tool: tool(), delta: delta.into() };
+            let piece = |delta: &str| UiChange::ToolArguments { tool: tool(), delta: delta.into() };
             rest.split('|').map(piece).collect()
         }
-        "ready" => vec![Change::ToolReady { tool: tool(), input: json(rest) }],
+        "ready" => vec![UiChange::ToolReady { tool: tool(), input: json(rest) }],
         "call" => vec![
-            Change::ToolOpened { tool: tool(), name: id(rest), parent: None, title: None },
-            Change::ToolReady { tool: tool(), input: json("{}") },
-            Change::ToolStatus { tool: tool(), status: Status::Running },
+            UiChange::ToolOpened { tool: tool(), name: id(rest), parent: None, title: None },
+            UiChange::ToolReady { tool: tool(), input: json("{}") },
+            UiChange::ToolStatus { tool: tool(), status: ToolStatus::Running },
         ],
-        "status" => vec![Change::ToolStatus { tool: tool(), status: status(rest) }],
-        "progress" => vec![Change::ToolProgress { tool: tool(), content: json(rest) }],
-        "ask" => vec![Change::Asked { tool: tool(), ask: ask(name, rest) }],
+        "status" => vec![UiChange::ToolStatus { tool: tool(), status: status(rest) }],
+        "progress" => vec![UiChange::ToolProgress { tool: tool(), content: json(rest) }],
+        "ask" => vec![UiChange::ApprovalRequested { tool: tool(), request: ask(name, rest) }],
         "reply" => {
             let (request, verdict) = rest.split_once(' ').expect("a request and a verdict");
             let verdict = verdict_of(verdict);
-            vec![Change::AskClosed { tool: tool(), id: id(request), verdict }]
+            vec![UiChange::ApprovalClosed { tool: tool(), id: id(request), verdict }]
         }
         "settle" => {
             let (word, rest) = rest.split_once(' ').expect("a status and a content");
             let (reason, content) = match rest.split_once(' ') {
-                Some((reason, content)) if Reason::from_name(reason).is_some() => {
-                    (Reason::from_name(reason), content)
+                Some((reason, content)) if ToolStatusReason::from_name(reason).is_some() => {
+                    (ToolStatusReason::from_name(reason), content)
                 }
                 _ => (None, rest),
             };
             let (status, content) = (status(word), json(content));
-            vec![Change::ToolSettled { tool: tool(), status, reason, content }]
+            vec![UiChange::ToolSettled { tool: tool(), status, reason, content }]
         }
-        "usage" => vec![Change::Usage(usage())],
+        "usage" => vec![UiChange::Usage(usage())],
         "tasks" => {
             let all = format!("{name} {rest}");
-            vec![Change::Tasks(all.split_whitespace().map(task).collect())]
+            vec![UiChange::Tasks(all.split_whitespace().map(task).collect())]
         }
         "card" => {
             let (card, content) = rest.split_once(' ').expect("an id and a content");
             let (kind, card) = (id(name), Some(id(card)).filter(|card| &**card != "-"));
-            vec![Change::Activity(Activity { kind, id: card, content: json(content) })]
+            vec![UiChange::Activity(ActivityCard { kind, id: card, content: json(content) })]
         }
-        "problem" => vec![Change::Problem(problem(name, rest, false))],
+        "problem" => vec![UiChange::Problem(problem(name, rest, false))],
         "end" => end(Outcome::from_name(name).expect("an outcome"), None),
         "fail" => end(Outcome::Failed, Some(problem(name, rest, true))),
         _ => panic!("`{line}` is no line of a script"),
@@ -109,21 +116,21 @@ fn line(line: &str) -> Vec<Change> {
 }
 
 fn spoken(
-    [opened, closed]: [fn(Part) -> Change; 2],
-    delta: fn(Part, String) -> Change,
+    [opened, closed]: [fn(UiPart) -> UiChange; 2],
+    delta: fn(UiPart, String) -> UiChange,
     name: &str,
     rest: &str,
-) -> Vec<Change> {
+) -> Vec<UiChange> {
     let pieces = rest.split('|').map(|piece| delta(part(name), piece.to_owned()));
     [opened(part(name))].into_iter().chain(pieces).chain([closed(part(name))]).collect()
 }
 
-fn id(name: &str) -> Id {
+fn id(name: &str) -> SharedId {
     Arc::from(name)
 }
 
-fn json(text: &str) -> Json {
-    Json::parse(text).unwrap_or_else(|| panic!("`{text}` is no JSON"))
+fn json(text: &str) -> RawJson {
+    RawJson::parse(text).unwrap_or_else(|| panic!("`{text}` is no JSON"))
 }
 
 fn reference(name: &str) -> ToolRef {
@@ -133,43 +140,43 @@ fn reference(name: &str) -> ToolRef {
     }
 }
 
-fn part(name: &str) -> Part {
+fn part(name: &str) -> UiPart {
     match name.split_once('@') {
-        Some((name, parent)) => Part { id: id(name), parent: Some(id(parent)) },
-        None => Part { id: id(name), parent: None },
+        Some((name, parent)) => UiPart { id: id(name), parent: Some(id(parent)) },
+        None => UiPart { id: id(name), parent: None },
     }
 }
 
-fn status(word: &str) -> Status {
-    Status::from_name(word).unwrap_or_else(|| panic!("`{word}` is no status"))
+fn status(word: &str) -> ToolStatus {
+    ToolStatus::from_name(word).unwrap_or_else(|| panic!("`{word}` is no status"))
 }
 
-fn ask(call: &str, rest: &str) -> Ask {
+fn ask(call: &str, rest: &str) -> ApprovalRequest {
     let (request, kind) = rest.split_once(' ').expect("a request and its kind");
-    Ask {
+    ApprovalRequest {
         call: CallRef { id: Some(id(call)), turn: Some(1) },
         id: Some(id(request)),
-        kind: if kind == "approval" { AskKind::Approval } else { AskKind::Question },
+        kind: if kind == "approval" { ApprovalKind::Approval } else { ApprovalKind::Question },
         prompt: Some("May I?".to_owned()),
         choices: Some(json(r#"["red", {"label": "blue"}]"#)),
     }
 }
 
-fn verdict_of(word: &str) -> Verdict {
+fn verdict_of(word: &str) -> ApprovalVerdict {
     match word {
-        "allowed" => Verdict::Allowed,
-        "denied" => Verdict::Denied,
-        "answered" => Verdict::Answered,
-        "cancelled" => Verdict::Cancelled,
+        "allowed" => ApprovalVerdict::Allowed,
+        "denied" => ApprovalVerdict::Denied,
+        "answered" => ApprovalVerdict::Answered,
+        "cancelled" => ApprovalVerdict::Cancelled,
         _ => panic!("`{word}` is no verdict"),
     }
 }
 
-fn problem(code: &str, message: &str, fatal: bool) -> Problem {
-    Problem { message: message.to_owned(), code: Some(id(code)), fatal }
+fn problem(code: &str, message: &str, fatal: bool) -> RunProblem {
+    RunProblem { message: message.to_owned(), code: Some(id(code)), fatal }
 }
 
-fn task(told: &str) -> Task {
+fn task(told: &str) -> TaskItem {
     let (content, status) = told.split_once('=').expect("a task and its status");
     let status = match status {
         "pending" => TaskStatus::Pending,
@@ -178,9 +185,9 @@ fn task(told: &str) -> Task {
         "paused" => TaskStatus::Paused,
         _ => TaskStatus::Unknown,
     };
-    Task { id: Some(id(content)), content: content.to_owned(), status, active: None }
+    TaskItem { id: Some(id(content)), content: content.to_owned(), status, active: None }
 }
 
-fn usage() -> Usage {
-    Usage { input: 1200, output: 30, cached: 1000, reasoning: 10 }
+fn usage() -> RunUsage {
+    RunUsage { input: 1200, output: 30, cached: 1000, reasoning: 10 }
 }

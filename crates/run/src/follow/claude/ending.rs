@@ -5,178 +5,184 @@
 //! idle, when the next prompt is sent, or when the stream is over.
 
 use crate::{
-    Body, Ended, How, Id, Outcome, Problem, ToolResult, Usage,
+    EventPayload, Outcome, RunEnd, RunProblem, RunUsage, SharedId, ToolOutcome, ToolResult,
     follow::{
-        Exit,
-        calls::Stage,
-        claude::{Claude, reply::error_code},
-        fields::{Fields, text_of},
-        tale::{Phase, cut_short},
+        AgentExit,
+        calls::CallStage,
+        claude::{ClaudeCodeReader, reply::error_code},
+        emitter::{EmitterPhase, unfinished_end},
+        fields::{LineFields, text_of},
     },
 };
 
 /// What has been said about the end.
 #[derive(Default)]
-pub(super) struct Ending {
+pub(super) struct PendingEnd {
     /// The agent says itself when it is idle.
     pub(super) state_events: bool,
-    announced: Option<Announced>,
+    announced: Option<AnnouncedEnd>,
     /// Something came behind the `result`.
-    since: bool,
+    has_later_lines: bool,
     /// Prompts that wait inside the agent.
     queued: u64,
 }
 
 #[derive(Default)]
-struct Announced {
-    ended: Ended,
-    odd: Option<Id>,
+struct AnnouncedEnd {
+    ended: RunEnd,
+    unknown_word: Option<SharedId>,
 }
 
-impl Ending {
+impl PendingEnd {
     /// Whether a `result` was the last thing that happened, and no prompt waits.
     pub(super) fn is_announced(&self) -> bool {
-        self.announced.is_some() && !self.since && self.queued == 0
+        self.announced.is_some() && !self.has_later_lines && self.queued == 0
     }
 
     /// A new run begins; the agent is the same.
-    pub(super) fn renew(&mut self) {
-        *self = Ending { state_events: self.state_events, ..Ending::default() };
+    pub(super) fn reset(&mut self) {
+        *self = PendingEnd { state_events: self.state_events, ..PendingEnd::default() };
     }
 
     /// The run does something.
-    pub(super) fn goes_on(&mut self) {
-        self.since = self.announced.is_some();
+    pub(super) fn resume(&mut self) {
+        self.has_later_lines = self.announced.is_some();
     }
 }
 
-impl Claude {
-    pub(super) fn result(&mut self, line: &str, fields: &Fields<'_>) {
-        if self.tale.phase() == Phase::Over {
-            return self.tale.unknown("result", line);
+impl ClaudeCodeReader {
+    pub(super) fn read_result(&mut self, line: &str, fields: &LineFields<'_>) {
+        if self.emitter.phase() == EmitterPhase::Ended {
+            return self.emitter.emit_unknown("result", line);
         }
-        self.tale.begin();
-        self.messages.close_nameless();
-        self.messages.stop(None);
+        self.emitter.begin();
+        self.messages.close_unnamed();
+        self.messages.stop_stream(None);
         self.close_denied(fields);
         if fields.text("terminal_reason").as_deref() == Some("tool_deferred") {
             self.close_deferred(fields);
         }
-        self.metered_by_result(fields);
-        let new = announced(fields, self.interrupted);
+        self.record_result_usage(fields);
+        let new = read_announced_end(fields, self.interrupted);
         let before = self.ending.announced.take();
         self.ending.announced = Some(match before {
-            Some(before) if says_nothing(fields) => before,
+            Some(before) if is_empty_result(fields) => before,
             Some(before) => {
                 let text = new.ended.text.or(before.ended.text);
-                Announced { ended: Ended { text, ..new.ended }, odd: new.odd }
+                AnnouncedEnd { ended: RunEnd { text, ..new.ended }, unknown_word: new.unknown_word }
             }
             None => new,
         });
-        self.ending.since = false;
+        self.ending.has_later_lines = false;
         self.ending.queued = fields.number("queued_turn_count").unwrap_or(0);
     }
 
     /// Calls that were not allowed. Those that have a result have one in the host's own words, which
     /// say nothing to anybody else; this says what it was about.
-    fn close_denied(&mut self, fields: &Fields<'_>) {
+    fn close_denied(&mut self, fields: &LineFields<'_>) {
         let denials = fields.list("permission_denials").into_iter();
-        let denied = denials.filter_map(|raw| Fields::read(raw.get())?.id("tool_use_id"));
-        for id in denied.collect::<Vec<Id>>() {
-            let number = self.tale.calls.find(Some(&id));
-            let known = number.and_then(|number| self.tale.calls.get(number));
+        let denied = denials.filter_map(|raw| LineFields::read(raw.get())?.id("tool_use_id"));
+        for id in denied.collect::<Vec<SharedId>>() {
+            let number = self.emitter.calls.find(Some(&id));
+            let known = number.and_then(|number| self.emitter.calls.get(number));
             let tells = known.is_some_and(|known| match known.stage {
-                Stage::Complete => true,
-                Stage::Settled => known.failed,
-                Stage::Foretold | Stage::Writing => false,
+                CallStage::Complete => true,
+                CallStage::Settled => known.failed,
+                CallStage::Mentioned | CallStage::Writing => false,
             });
             if let Some(number) = number.filter(|_| tells) {
-                self.close(number, How::Denied);
+                self.close_call(number, ToolOutcome::Denied);
             }
         }
     }
 
     /// The host runs one call later, when the session goes on; those beside it are gone.
-    fn close_deferred(&mut self, fields: &Fields<'_>) {
+    fn close_deferred(&mut self, fields: &LineFields<'_>) {
         let kept = fields.object("deferred_tool_use").and_then(|call| call.id("id"));
-        let kept = kept.and_then(|id| self.tale.calls.find(Some(&id)));
-        let open: Vec<usize> = self.tale.calls.open().map(|(number, _)| number).collect();
+        let kept = kept.and_then(|id| self.emitter.calls.find(Some(&id)));
+        let open: Vec<usize> = self.emitter.calls.open().map(|(number, _)| number).collect();
         for number in open {
-            let how = if Some(number) == kept { How::HandedOver } else { How::Cancelled };
-            self.close(number, how);
+            let how =
+                if Some(number) == kept { ToolOutcome::HandedOver } else { ToolOutcome::Cancelled };
+            self.close_call(number, how);
         }
     }
 
-    fn close(&mut self, number: usize, how: How) {
-        let Some(known) = self.tale.calls.get(number) else { return };
+    fn close_call(&mut self, number: usize, how: ToolOutcome) {
+        let Some(known) = self.emitter.calls.get(number) else { return };
         let (call, name) = (known.call.clone(), known.name.clone());
-        let result = ToolResult { call, name, how, reason: None, content: None };
-        self.tale.tell(Body::Result(result));
-        self.tale.calls.settle(number);
-        if let Some(known) = self.tale.calls.get_mut(number) {
+        let result = ToolResult { call, name, outcome: how, reason: None, content: None };
+        self.emitter.emit(EventPayload::ToolResult(result));
+        self.emitter.calls.settle(number);
+        if let Some(known) = self.emitter.calls.get_mut(number) {
             known.failed = false;
         }
     }
 
     /// The agent says that it does nothing any more.
-    pub(super) fn idle(&mut self) {
-        if self.tale.phase() == Phase::UnderWay {
-            self.end();
+    pub(super) fn end_when_idle(&mut self) {
+        if self.emitter.phase() == EmitterPhase::Running {
+            self.end_run();
         }
     }
 
     /// Tells the end.
-    pub(super) fn end(&mut self) {
-        let Announced { ended, odd } = self.ending.announced.take().unwrap_or_else(|| {
-            let outcome = self.interrupted.then_some(Outcome::Stopped);
-            Announced { ended: Ended { outcome, ..Ended::default() }, odd: None }
-        });
-        self.end_as(ended, odd);
+    pub(super) fn end_run(&mut self) {
+        let AnnouncedEnd { ended, unknown_word: odd } =
+            self.ending.announced.take().unwrap_or_else(|| {
+                let outcome = self.interrupted.then_some(Outcome::Stopped);
+                AnnouncedEnd { ended: RunEnd { outcome, ..RunEnd::default() }, unknown_word: None }
+            });
+        self.end_with(ended, odd);
     }
 
     /// Without the host's lines: a turn begins, and nothing but a prompt can have caused it.
-    pub(super) fn settle_unheard(&mut self) {
-        if self.tale.phase() == Phase::UnderWay && self.ending.is_announced() {
-            self.end();
+    pub(super) fn end_before_new_turn(&mut self) {
+        if self.emitter.phase() == EmitterPhase::Running && self.ending.is_announced() {
+            self.end_run();
         }
     }
 
     /// The stream is over.
-    pub(super) fn end_at_exit(&mut self, exit: Exit) {
-        let died = !matches!(exit, Exit::Eof | Exit::Code(0));
+    pub(super) fn end_at_exit(&mut self, exit: AgentExit) {
+        let died = !matches!(exit, AgentExit::Eof | AgentExit::Code(0));
         let busy = self.ending.queued > 0 || self.background.is_busy();
-        let cut = self.ending.since || (died && busy);
+        let cut = self.ending.has_later_lines || (died && busy);
         match self.ending.announced.take() {
-            Some(Announced { ended, odd }) => match ended.outcome {
+            Some(AnnouncedEnd { ended, unknown_word: odd }) => match ended.outcome {
                 None | Some(Outcome::Completed) if cut => {
-                    self.end_as(Ended { text: ended.text, ..cut_short(exit) }, odd);
+                    self.end_with(RunEnd { text: ended.text, ..unfinished_end(exit) }, odd);
                 }
-                _ => self.end_as(ended, odd),
+                _ => self.end_with(ended, odd),
             },
             None if self.interrupted => {
-                self.end_as(Ended { outcome: Some(Outcome::Stopped), ..Ended::default() }, None);
+                self.end_with(
+                    RunEnd { outcome: Some(Outcome::Stopped), ..RunEnd::default() },
+                    None,
+                );
             }
-            None => self.end_as(cut_short(exit), None),
+            None => self.end_with(unfinished_end(exit), None),
         }
     }
 
-    fn end_as(&mut self, ended: Ended, odd: Option<Id>) {
-        let total = self.meter.total();
-        let usage = (total != Usage::default()).then_some(total);
-        self.tale.end(Ended { usage, ..ended }, odd);
+    fn end_with(&mut self, ended: RunEnd, odd: Option<SharedId>) {
+        let total = self.usage.total();
+        let usage = (total != RunUsage::default()).then_some(total);
+        self.emitter.end(RunEnd { usage, ..ended }, odd);
     }
 }
 
 /// A `result` that the agent prints when there was nothing to do.
-fn says_nothing(fields: &Fields<'_>) -> bool {
-    let silent = fields.words("result").is_none() && fields.words("terminal_reason").is_none();
+fn is_empty_result(fields: &LineFields<'_>) -> bool {
+    let silent = fields.non_empty_text("result").is_none()
+        && fields.non_empty_text("terminal_reason").is_none();
     silent && !fields.is_true("is_error") && fields.text("subtype").as_deref() == Some("success")
 }
 
-fn announced(fields: &Fields<'_>, interrupted: bool) -> Announced {
+fn read_announced_end(fields: &LineFields<'_>, interrupted: bool) -> AnnouncedEnd {
     let is_error = fields.is_true("is_error");
     let words = fields
-        .words("result")
+        .non_empty_text("result")
         .or_else(|| fields.json("structured_output").map(|output| output.raw().to_owned()));
     let text = words.clone().filter(|_| !is_error);
     let (outcome, odd) = outcome(fields, text.is_some(), interrupted);
@@ -192,22 +198,22 @@ fn announced(fields: &Fields<'_>, interrupted: bool) -> Announced {
         )
         | None => None,
     };
-    Announced { ended: Ended { outcome, text, problem, usage: None }, odd }
+    AnnouncedEnd { ended: RunEnd { outcome, text, problem, usage: None }, unknown_word: odd }
 }
 
 /// How it ended; none means that what was said decides. With the word that nobody knows.
 fn outcome(
-    fields: &Fields<'_>,
+    fields: &LineFields<'_>,
     has_text: bool,
     interrupted: bool,
-) -> (Option<Outcome>, Option<Id>) {
+) -> (Option<Outcome>, Option<SharedId>) {
     let is_error = fields.is_true("is_error");
     let ended =
         if is_error { Some(Outcome::Failed) } else { has_text.then_some(Outcome::Completed) };
     if !is_error && fields.text("stop_reason").as_deref() == Some("refusal") {
         return (Some(Outcome::Refused), None);
     }
-    if let Some(reason) = fields.words("terminal_reason") {
+    if let Some(reason) = fields.non_empty_text("terminal_reason") {
         return match reason.as_str() {
             "completed" | "tool_deferred" => (ended, None),
             "api_error" => (Some(Outcome::Failed), None),
@@ -228,12 +234,12 @@ fn outcome(
     }
 }
 
-fn problem(fields: &Fields<'_>, words: Option<String>) -> Problem {
+fn problem(fields: &LineFields<'_>, words: Option<String>) -> RunProblem {
     let errors: Vec<String> = fields.list("errors").into_iter().filter_map(text_of).collect();
     let errors = Some(errors.join("\n")).filter(|errors| !errors.is_empty());
-    let message = errors.or(words).or_else(|| fields.words("error"));
+    let message = errors.or(words).or_else(|| fields.non_empty_text("error"));
     let reason = || fields.id("terminal_reason").or_else(|| fields.id("subtype"));
-    Problem {
+    RunProblem {
         message: message.unwrap_or_else(|| "the agent says that the run failed".into()),
         code: error_code(fields).or_else(reason),
         fatal: true,

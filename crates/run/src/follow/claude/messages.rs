@@ -5,14 +5,14 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use crate::Id;
+use crate::SharedId;
 
 /// How many messages are looked into at a time. Sub-agents speak in between, but not so many.
-const OPEN: usize = 64;
+const MAX_OPEN_MESSAGES: usize = 64;
 
 /// What a part of a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum StreamedPartKind {
     Text,
     Thought,
     /// A call, by its number.
@@ -21,9 +21,9 @@ pub(super) enum Kind {
 }
 
 /// A part of a message that comes in pieces.
-pub(super) struct Streamed {
+pub(super) struct StreamedPart {
     pub(super) index: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: StreamedPartKind,
     /// Its whole has been told.
     pub(super) closed: bool,
     /// No more pieces of it come.
@@ -33,29 +33,29 @@ pub(super) struct Streamed {
 }
 
 /// What has been told of a message.
-pub(super) struct Message {
-    pub(super) id: Id,
-    pub(super) streamed: Vec<Streamed>,
+pub(super) struct StreamedMessage {
+    pub(super) id: SharedId,
+    pub(super) streamed: Vec<StreamedPart>,
     /// Marks of the parts that were told whole, in their order.
-    pub(super) told: Vec<u64>,
+    pub(super) emitted: Vec<u64>,
 }
 
 /// The messages of a run.
 #[derive(Default)]
-pub(super) struct Messages {
-    turns: BTreeMap<Id, u32>,
-    recent: VecDeque<Message>,
+pub(super) struct StreamedMessages {
+    turns: BTreeMap<SharedId, u32>,
+    recent: VecDeque<StreamedMessage>,
     /// The message that comes in pieces, for the run itself (no parent) and each sub-agent, and
     /// whether more of it is to come.
-    streams: BTreeMap<Option<Id>, (Id, bool)>,
-    nameless: u32,
+    streams: BTreeMap<Option<SharedId>, (SharedId, bool)>,
+    unnamed_count: u32,
     /// The last message has no id and is not over.
-    nameless_open: bool,
+    unnamed_open: bool,
 }
 
-impl Messages {
+impl StreamedMessages {
     /// The turn of a message of the run itself; says whether it is a new one.
-    pub(super) fn turn(&mut self, id: &Id) -> (u32, bool) {
+    pub(super) fn turn(&mut self, id: &SharedId) -> (u32, bool) {
         let next = u32::try_from(self.turns.len()).unwrap_or(u32::MAX).saturating_add(1);
         match self.turns.get(id) {
             Some(turn) => (*turn, false),
@@ -68,25 +68,25 @@ impl Messages {
 
     /// A name for a message that has none: lines without an id are one message until somebody
     /// else speaks.
-    pub(super) fn nameless(&mut self) -> Id {
-        if !self.nameless_open {
-            self.nameless += 1;
-            self.nameless_open = true;
+    pub(super) fn unnamed_message_id(&mut self) -> SharedId {
+        if !self.unnamed_open {
+            self.unnamed_count += 1;
+            self.unnamed_open = true;
         }
-        format!("nameless-{}", self.nameless).into()
+        format!("nameless-{}", self.unnamed_count).into()
     }
 
     /// Somebody else speaks.
-    pub(super) fn close_nameless(&mut self) {
-        self.nameless_open = false;
+    pub(super) fn close_unnamed(&mut self) {
+        self.unnamed_open = false;
     }
 
     /// What has been told of a message.
-    pub(super) fn open(&mut self, id: &Id) -> &mut Message {
+    pub(super) fn message_mut(&mut self, id: &SharedId) -> &mut StreamedMessage {
         let known = self.recent.iter().position(|message| message.id == *id);
         let message = known.and_then(|place| self.recent.remove(place));
-        let new = || Message { id: id.clone(), streamed: Vec::new(), told: Vec::new() };
-        if self.recent.len() >= OPEN {
+        let new = || StreamedMessage { id: id.clone(), streamed: Vec::new(), emitted: Vec::new() };
+        if self.recent.len() >= MAX_OPEN_MESSAGES {
             self.recent.pop_front();
         }
         self.recent.push_back(message.unwrap_or_else(new));
@@ -95,24 +95,24 @@ impl Messages {
     }
 
     /// A message begins to come in pieces.
-    pub(super) fn stream(&mut self, parent: Option<Id>, id: Id) {
+    pub(super) fn start_stream(&mut self, parent: Option<SharedId>, id: SharedId) {
         self.streams.insert(parent, (id, true));
     }
 
     /// The message that pieces without an id belong to.
-    pub(super) fn streamed(&self, parent: Option<&Id>) -> Option<Id> {
+    pub(super) fn streaming_message(&self, parent: Option<&SharedId>) -> Option<SharedId> {
         self.streams.get(&parent.cloned()).map(|(id, _)| id.clone())
     }
 
     /// No more parts come.
-    pub(super) fn stop(&mut self, parent: Option<&Id>) {
+    pub(super) fn stop_stream(&mut self, parent: Option<&SharedId>) {
         if let Some((_, is_coming)) = self.streams.get_mut(&parent.cloned()) {
             *is_coming = false;
         }
     }
 
     /// Whether more of this message is to come.
-    pub(super) fn is_coming(&self, parent: Option<&Id>, id: &Id) -> bool {
+    pub(super) fn is_incomplete(&self, parent: Option<&SharedId>, id: &SharedId) -> bool {
         self.streams.get(&parent.cloned()).is_some_and(|(other, coming)| *coming && other == id)
     }
 
@@ -122,13 +122,13 @@ impl Messages {
     }
 }
 
-impl Message {
-    pub(super) fn part(&mut self, index: u64) -> Option<&mut Streamed> {
+impl StreamedMessage {
+    pub(super) fn part(&mut self, index: u64) -> Option<&mut StreamedPart> {
         self.streamed.iter_mut().rev().find(|part| part.index == index)
     }
 
     /// The whole of a part is told: it is the first of its kind that is not.
-    pub(super) fn close(&mut self, kind: Kind) -> bool {
+    pub(super) fn close(&mut self, kind: StreamedPartKind) -> bool {
         let part = self.streamed.iter_mut().find(|part| part.kind == kind && !part.closed);
         let Some(part) = part else { return false };
         part.closed = true;
@@ -151,14 +151,14 @@ impl Message {
 
     /// How many parts of a line have been told, because the line repeats what came before. A
     /// line with a single part never does: two parts may be alike.
-    pub(super) fn repeated(&self, parts: &[u64]) -> usize {
-        let repeats = parts.len() > 1 && parts.starts_with(&self.told);
-        if repeats { self.told.len() } else { 0 }
+    pub(super) fn repeated_count(&self, parts: &[u64]) -> usize {
+        let repeats = parts.len() > 1 && parts.starts_with(&self.emitted);
+        if repeats { self.emitted.len() } else { 0 }
     }
 }
 
 /// A mark by which a part is known again.
-pub(super) fn mark(spelled: &str) -> u64 {
+pub(super) fn part_hash(spelled: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     spelled.hash(&mut hasher);
     hasher.finish()

@@ -1,9 +1,9 @@
 //! Claude Code, where the recordings do not reach.
 
 use crate::{
-    Body, Event, Outcome,
+    EventPayload, Outcome, RunEvent,
     follow::{
-        Exit, Follower, Source, State,
+        AgentExit, AgentFollower, AgentState, StreamSource,
         tests::story::{becomes, told},
     },
 };
@@ -15,17 +15,17 @@ const RESULT: &str = r#"{"type":"result","subtype":"success","result":"words"}"#
 const IDLE: &str = r#"{"type":"system","subtype":"session_state_changed","state":"idle"}"#;
 
 fn claude(stream: &str, expected: &str) {
-    becomes(Source::ClaudeCode, stream, expected);
+    becomes(StreamSource::ClaudeCode, stream, expected);
 }
 
-fn started() -> Follower {
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+fn started() -> AgentFollower {
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     follower.line(START);
     follower
 }
 
 /// The words behind `ended`, of the last event.
-fn end(events: &[Event]) -> String {
+fn end(events: &[RunEvent]) -> String {
     let last = told(events).pop().unwrap_or_default();
     last.strip_prefix("ended ").map_or_else(|| format!("no end: {last}"), str::to_owned)
 }
@@ -150,7 +150,7 @@ fn every_kind_of_block_is_told() {
 fn a_call_of_the_provider_is_not_waited_for() {
     let mut follower = started();
     follower.line(r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"server_tool_use","id":"w","name":"web_search","input":{}}]}}"#);
-    assert_eq!(follower.state(), State::Streaming);
+    assert_eq!(follower.state(), AgentState::Streaming);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_request_is_answered_in_the_words_of_its_host() {
         let mut follower = started();
         follower.line(CALL);
         follower.line(ask);
-        assert!(matches!(follower.state(), State::Waiting { .. }));
+        assert!(matches!(follower.state(), AgentState::Waiting { .. }));
         let answer = format!(
             r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"q","response":{response}}}}}"#
         );
@@ -350,14 +350,14 @@ fn a_hook_that_says_no_denies() {
 fn an_interrupt_stops_what_is_at_work_and_nothing_else() {
     let interrupt =
         r#"{"type":"control_request","request_id":"i","request":{"subtype":"interrupt"}}"#;
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     assert_eq!(follower.host_line(interrupt), []);
     follower.host_line(PROMPT);
     let events = told(&follower.host_line(interrupt));
     assert_eq!(events, ["started claude-code model=- session=-", "stop 3000"]);
     assert_eq!(follower.host_line(interrupt), []);
     // It died of it.
-    assert_eq!(end(&follower.finish(Exit::Signal(15))), "stopped");
+    assert_eq!(end(&follower.finish(AgentExit::Signal(15))), "stopped");
     assert_eq!(follower.host_line(interrupt), []);
 }
 
@@ -405,9 +405,9 @@ fn a_result_says_how_the_run_ended() {
     for (fields, expected) in table {
         let mut follower = started();
         assert_eq!(follower.line(&format!(r#"{{"type":"result",{fields}}}"#)), [], "{fields}");
-        let events = follower.finish(Exit::Code(0));
+        let events = follower.finish(AgentExit::Code(0));
         assert_eq!(end(&events), expected, "{fields}");
-        let odd = events.last().and_then(|event| event.odd.clone());
+        let odd = events.last().and_then(|event| event.unknown_word.clone());
         assert_eq!(odd.is_some(), fields.contains("sunset"), "{fields}");
     }
 }
@@ -417,18 +417,18 @@ fn a_run_without_a_result_is_told_as_what_it_is() {
     let stream =
         r#"interrupted problem stream-ended "the agent's stream ended before the run did" fatal"#;
     let table = [
-        (Exit::Eof, stream),
-        (Exit::Code(0), stream),
+        (AgentExit::Eof, stream),
+        (AgentExit::Code(0), stream),
         (
-            Exit::Code(1),
+            AgentExit::Code(1),
             r#"failed problem exit "the agent left with exit code 1 before the run ended" fatal"#,
         ),
         (
-            Exit::Code(143),
+            AgentExit::Code(143),
             r#"interrupted problem killed "the agent was killed by signal 15 before the run ended" fatal"#,
         ),
         (
-            Exit::Signal(9),
+            AgentExit::Signal(9),
             r#"interrupted problem killed "the agent was killed by signal 9 before the run ended" fatal"#,
         ),
     ];
@@ -441,7 +441,7 @@ fn a_run_without_a_result_is_told_as_what_it_is() {
         follower.line(CALL);
         assert_eq!(cut(&end(&follower.finish(exit))), cut(expected), "{exit:?}");
         // Even if it said nothing at all.
-        let mut silent = Follower::new(Source::ClaudeCode, "run".into());
+        let mut silent = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
         assert_eq!(cut(&end(&silent.finish(exit))), cut(expected), "{exit:?}");
         // What was promised stands, unless there was more to come.
         let mut follower = started();
@@ -456,7 +456,9 @@ fn a_run_without_a_result_is_told_as_what_it_is() {
     }
     let busy =
         r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b"}]}"#;
-    for (exit, outcome) in [(Exit::Code(0), "completed"), (Exit::Signal(9), "interrupted")] {
+    for (exit, outcome) in
+        [(AgentExit::Code(0), "completed"), (AgentExit::Signal(9), "interrupted")]
+    {
         let mut follower = started();
         follower.line(busy);
         follower.line(RESULT);
@@ -466,14 +468,14 @@ fn a_run_without_a_result_is_told_as_what_it_is() {
 
 #[test]
 fn a_host_that_never_asked_has_no_run() {
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     follower.host_line(
         r#"{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}"#,
     );
-    assert_eq!(follower.finish(Exit::Code(0)), []);
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    assert_eq!(follower.finish(AgentExit::Code(0)), []);
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     follower.host_line(PROMPT);
-    assert!(end(&follower.finish(Exit::Code(1))).starts_with("failed"));
+    assert!(end(&follower.finish(AgentExit::Code(1))).starts_with("failed"));
 }
 
 #[test]
@@ -509,7 +511,7 @@ fn the_end_is_told_when_it_is_certain() {
 
 #[test]
 fn the_next_run_has_the_name_that_it_is_given() {
-    let run = |events: &[Event]| events.last().map(|event| event.run.to_string());
+    let run = |events: &[RunEvent]| events.last().map(|event| event.run.to_string());
     let mut follower = started();
     follower.line(RESULT);
     assert_eq!(end(&follower.next_run("second".into())), r#"completed ="words""#);
@@ -539,7 +541,7 @@ fn calls_of_one_run_are_not_those_of_the_next() {
     follower.line(RESULT);
     follower.host_line(PROMPT);
     follower.line(START);
-    assert_eq!(follower.state(), State::Streaming);
+    assert_eq!(follower.state(), AgentState::Streaming);
     assert_eq!(told(&follower.line(CALL)), ["turn 1 m1", r#"call x@1 T running {"a":1}"#]);
 }
 
@@ -582,14 +584,14 @@ fn a_later_result_that_says_nothing_does_not_hide_the_one_that_did() {
     let mut follower = started();
     follower.line(RESULT);
     follower.line(empty);
-    assert_eq!(end(&follower.finish(Exit::Code(0))), r#"completed ="words""#);
+    assert_eq!(end(&follower.finish(AgentExit::Code(0))), r#"completed ="words""#);
     let failed = r#"{"type":"result","subtype":"success","result":"down","is_error":true}"#;
     let mut follower = started();
     follower.line(RESULT);
     follower.line(failed);
-    let events = follower.finish(Exit::Code(1));
+    let events = follower.finish(AgentExit::Code(1));
     match events.last().map(|event| &event.body) {
-        Some(Body::Ended(ended)) => assert_eq!(ended.outcome, Some(Outcome::Failed)),
+        Some(EventPayload::Ended(ended)) => assert_eq!(ended.outcome, Some(Outcome::Failed)),
         body => panic!("{body:?}"),
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Input, Session, Settings,
+    MachineInput, MachineSettings, SessionMachine,
     follow::{
-        Source,
+        StreamSource,
         tests::{
             recordings::{recordings, source},
             story::{Said, follow, said},
@@ -27,16 +27,18 @@ const WORDS: [&str; 9] = [
 ];
 
 /// The status of every call when the stream is over, in the order in which they were made.
-fn statuses(source: Source, stream: &str) -> Vec<String> {
-    let mut session = Session::new(Settings::default());
+fn statuses(source: StreamSource, stream: &str) -> Vec<String> {
+    let mut session = SessionMachine::new(MachineSettings::default());
     let mut effects = Vec::new();
     for (at, event) in follow(source, stream) {
-        session.apply(at as u64, Input::Event(event), &mut effects);
+        session.apply(at as u64, MachineInput::Event(event), &mut effects);
     }
-    session.apply(1_000_000, Input::Tick, &mut effects);
+    session.apply(1_000_000, MachineInput::Tick, &mut effects);
     let told = |run: &crate::Run| {
         let id = run.id().clone();
-        let one = move |tool: &crate::Tool| format!("{id} {} {}", tool.call, tool.status().name());
+        let one = move |tool: &crate::ToolCallState| {
+            format!("{id} {} {}", tool.call, tool.status().name())
+        };
         run.tools().iter().map(one).collect::<Vec<_>>()
     };
     session.runs().iter().flat_map(told).collect()
@@ -69,14 +71,14 @@ fn the_list_of_denials_says_what_a_result_was_in_any_language() {
         let lines = ["q", "p", "b"].map(|call| answer(call, words, meta())).join("\n");
         let stream = format!("{CALLS}\n{lines}\n{}\n! eof", over(&["q", "p", "b"]));
         let expected = ["run q handed_over", "run p handed_over", "run b denied"];
-        assert_eq!(statuses(Source::ClaudeCode, &stream), expected, "{words}");
+        assert_eq!(statuses(StreamSource::ClaudeCode, &stream), expected, "{words}");
     }
 }
 
 /// All three calls fail in these words, and no list of denials follows.
 fn failed_with(words: &str) -> Vec<String> {
     let lines = ["q", "p", "b"].map(|call| answer(call, words, Value::Null)).join("\n");
-    statuses(Source::ClaudeCode, &format!("{CALLS}\n{lines}\n{}\n! eof", over(&[])))
+    statuses(StreamSource::ClaudeCode, &format!("{CALLS}\n{lines}\n{}\n! eof", over(&[])))
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_decision_of_the_host_counts_in_the_agents_own_stream_before_and_behind_the_
             for lines in [[&decision, &result], [&result, &decision]] {
                 let stream =
                     format!("{CALLS}\n{ask}\n{}\n{}\n{}\n! eof", lines[0], lines[1], over(&[]));
-                let told = statuses(Source::ClaudeCode, &stream);
+                let told = statuses(StreamSource::ClaudeCode, &stream);
                 assert_eq!(told.last().map(String::as_str), Some(expected), "{lines:?}");
             }
         }

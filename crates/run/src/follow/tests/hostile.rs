@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Body, Event, Id, Json,
+    EventPayload, RawJson, RunEvent, SharedId,
     follow::{
-        Exit, Follower, Source, State,
+        AgentExit, AgentFollower, AgentState, StreamSource,
         tests::{
             recordings::{recordings, source},
             story::{said, told},
@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// Feeds lines, ends the stream and looks at what came out.
-fn sound(source: Source, lines: &[String], exit: Exit, what: &str) -> Vec<Event> {
-    let mut follower = Follower::new(source, "run".into());
+fn sound(source: StreamSource, lines: &[String], exit: AgentExit, what: &str) -> Vec<RunEvent> {
+    let mut follower = AgentFollower::new(source, "run".into());
     let mut events = Vec::new();
     for line in lines {
         events.extend(said(line).to(&mut follower));
@@ -24,11 +24,12 @@ fn sound(source: Source, lines: &[String], exit: Exit, what: &str) -> Vec<Event>
     }
     events.extend(follower.finish(exit));
     assert_eq!(follower.finish(exit), [], "{what}");
-    let mut ends: BTreeMap<&Id, usize> = BTreeMap::new();
+    let mut ends: BTreeMap<&SharedId, usize> = BTreeMap::new();
     for event in &events {
         let known = ends.contains_key(&event.run);
-        assert_eq!(matches!(event.body, Body::Started(_)), !known, "{what}: {event:?}");
-        *ends.entry(&event.run).or_default() += usize::from(matches!(event.body, Body::Ended(_)));
+        assert_eq!(matches!(event.body, EventPayload::Started(_)), !known, "{what}: {event:?}");
+        *ends.entry(&event.run).or_default() +=
+            usize::from(matches!(event.body, EventPayload::Ended(_)));
     }
     assert!(ends.values().all(|ends| *ends == 1), "{what}: {ends:?}");
     events
@@ -41,7 +42,13 @@ fn lines(stream: &str) -> Vec<String> {
 
 #[test]
 fn a_stream_that_is_cut_anywhere_ends() {
-    let exits = [Exit::Eof, Exit::Code(0), Exit::Code(1), Exit::Code(143), Exit::Signal(9)];
+    let exits = [
+        AgentExit::Eof,
+        AgentExit::Code(0),
+        AgentExit::Code(1),
+        AgentExit::Code(143),
+        AgentExit::Signal(9),
+    ];
     for (name, stream) in recordings() {
         let lines = lines(&stream);
         for (at, line) in lines.iter().enumerate() {
@@ -68,9 +75,9 @@ fn what_is_lost_behind_a_cut_is_not_told_as_done() {
             let promised = cut.iter().any(|line| {
                 line.contains(r#""type":"result""#) || line.contains(r#""type":"turn.completed""#)
             });
-            let events = sound(source(&stream), &cut, Exit::Signal(9), &name);
+            let events = sound(source(&stream), &cut, AgentExit::Signal(9), &name);
             let done = events.iter().any(|event| match &event.body {
-                Body::Ended(ended) => !matches!(
+                EventPayload::Ended(ended) => !matches!(
                     ended.outcome,
                     Some(crate::Outcome::Interrupted | crate::Outcome::Stopped)
                 ),
@@ -113,7 +120,7 @@ fn lines_that_are_lost_repeated_moved_or_damaged_stop_nothing() {
                     _ => lines.insert(at, NONSENSE[dice.throw(NONSENSE.len())].to_owned()),
                 }
             }
-            sound(source(&stream), &lines, Exit::Eof, &format!("{name} round {round}"));
+            sound(source(&stream), &lines, AgentExit::Eof, &format!("{name} round {round}"));
         }
     }
 }
@@ -168,12 +175,12 @@ const NONSENSE: [&str; 32] = [
 
 #[test]
 fn nonsense_alone_is_kept_and_ends() {
-    for source in [Source::ClaudeCode, Source::Codex, Source::GeminiCli] {
+    for source in [StreamSource::ClaudeCode, StreamSource::Codex, StreamSource::GeminiCli] {
         let lines: Vec<String> = NONSENSE.iter().map(|line| (*line).to_owned()).collect();
-        sound(source, &lines, Exit::Code(0), source.name());
+        sound(source, &lines, AgentExit::Code(0), source.name());
         for line in &lines {
-            sound(source, std::slice::from_ref(line), Exit::Code(0), line);
-            sound(source, &[format!("> {line}")], Exit::Code(1), line);
+            sound(source, std::slice::from_ref(line), AgentExit::Code(0), line);
+            sound(source, &[format!("> {line}")], AgentExit::Code(1), line);
         }
     }
 }
@@ -194,14 +201,14 @@ fn a_line_that_cannot_be_read_is_kept_and_changes_nothing() {
         ),
     ];
     for (line, expected) in table {
-        let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+        let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
         // Before the run begins it waits, and comes behind the start.
         assert_eq!(follower.line(line), [], "{line}");
         let begun = told(&follower.line(start));
         assert_eq!(begun.get(1).map(String::as_str), Some(expected), "{line}");
         follower.line(call);
         let before = follower.state();
-        assert!(matches!(before, State::Waiting { .. }));
+        assert!(matches!(before, AgentState::Waiting { .. }));
         assert_eq!(told(&follower.line(line)), [expected], "{line}");
         assert_eq!(follower.state(), before, "{line}");
     }
@@ -209,12 +216,12 @@ fn a_line_that_cannot_be_read_is_kept_and_changes_nothing() {
 
 #[test]
 fn a_line_that_is_not_json_is_kept_up_to_its_limit() {
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     follower.line(r#"{"type":"system","subtype":"init","tools":[]}"#);
     let events = follower.line(&format!("a{}", "é".repeat(1_000_000)));
-    let expected = Json::string(&format!("a{}", "é".repeat(2047)));
+    let expected = RawJson::string(&format!("a{}", "é".repeat(2047)));
     match events.as_slice() {
-        [Event { body: Body::Unknown { kind, raw }, .. }] => {
+        [RunEvent { body: EventPayload::Unknown { kind, raw }, .. }] => {
             assert_eq!((kind.as_str(), raw), ("not-json", &expected));
         }
         events => panic!("{} events", events.len()),
@@ -226,13 +233,15 @@ fn a_deep_line_and_a_long_one_are_read() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let long = "x".repeat(1_000_000);
     for input in [deep, format!("\"{long}\"")] {
-        let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+        let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
         let line = format!(
             r#"{{"type":"assistant","message":{{"id":"m1","content":[{{"type":"tool_use","id":"x","name":"T","input":{input}}}]}}}}"#
         );
         let events = follower.line(&line);
         let told = events.iter().any(|event| match &event.body {
-            Body::Call(call) => call.input.as_ref().is_some_and(|told| told.raw() == input),
+            EventPayload::ToolCall(call) => {
+                call.input.as_ref().is_some_and(|told| told.raw() == input)
+            }
             _ => false,
         });
         assert!(told, "{} bytes", input.len());
@@ -241,8 +250,8 @@ fn a_deep_line_and_a_long_one_are_read() {
 
 #[test]
 fn a_storm_before_the_start_does_not_wait_for_ever() {
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
-    let events: Vec<Event> = (0..1000).flat_map(|_| follower.line("not json")).collect();
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
+    let events: Vec<RunEvent> = (0..1000).flat_map(|_| follower.line("not json")).collect();
     assert_eq!(events.len(), 1001);
-    assert!(matches!(events.first().map(|event| &event.body), Some(Body::Started(_))));
+    assert!(matches!(events.first().map(|event| &event.body), Some(EventPayload::Started(_))));
 }

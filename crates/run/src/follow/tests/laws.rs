@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::{
-    Body, Call, CallRef, Event, Id, Status, ToolResult,
+    CallRef, EventPayload, RunEvent, SharedId, ToolCallUpdate, ToolResult, ToolStatus,
     follow::{
-        Source,
+        StreamSource,
         tests::{
             recordings::{recordings, source},
             story::{Said, follow, said},
@@ -47,18 +47,18 @@ fn naive(stream: &str) -> Naive {
     naive
 }
 
-fn calls(events: &[(usize, Event)]) -> Vec<(&Id, &Call)> {
-    let complete = |call: &&Call| call.input.is_some();
+fn calls(events: &[(usize, RunEvent)]) -> Vec<(&SharedId, &ToolCallUpdate)> {
+    let complete = |call: &&ToolCallUpdate| call.input.is_some();
     let calls = events.iter().filter_map(|(_, event)| match &event.body {
-        Body::Call(call) => Some((&event.run, call)),
+        EventPayload::ToolCall(call) => Some((&event.run, call)),
         _ => None,
     });
     calls.filter(|(_, call)| complete(call)).collect()
 }
 
-fn results(events: &[(usize, Event)]) -> Vec<(&Id, &ToolResult)> {
+fn results(events: &[(usize, RunEvent)]) -> Vec<(&SharedId, &ToolResult)> {
     let results = events.iter().filter_map(|(_, event)| match &event.body {
-        Body::Result(result) => Some((&event.run, result)),
+        EventPayload::ToolResult(result) => Some((&event.run, result)),
         _ => None,
     });
     results.collect()
@@ -71,14 +71,16 @@ fn name(call: &CallRef) -> String {
 #[test]
 fn every_call_and_every_result_of_a_recording_is_told_once_and_in_its_turn() {
     for (recording, stream) in recordings() {
-        if source(&stream) != Source::ClaudeCode {
+        if source(&stream) != StreamSource::ClaudeCode {
             continue;
         }
-        let (naive, events) = (naive(&stream), follow(Source::ClaudeCode, &stream));
+        let (naive, events) = (naive(&stream), follow(StreamSource::ClaudeCode, &stream));
         let turns: BTreeMap<(&str, &str), u32> = events
             .iter()
             .filter_map(|(_, event)| match &event.body {
-                Body::Turn(turn) => Some(((&*event.run, turn.message.as_deref()?), turn.turn?)),
+                EventPayload::TurnStarted(turn) => {
+                    Some(((&*event.run, turn.message.as_deref()?), turn.turn?))
+                }
                 _ => None,
             })
             .collect();
@@ -95,7 +97,7 @@ fn every_call_and_every_result_of_a_recording_is_told_once_and_in_its_turn() {
                     None => turns.get(&(&**run, message.as_str())).copied(),
                 };
                 let parents = call.parent.as_deref() == parent.as_deref();
-                let running = call.status == Some(Status::Running);
+                let running = call.status == Some(ToolStatus::Running);
                 name(&call.call) == *id && call.call.turn == turn && parents && running
             });
             assert!(is_told, "{recording}: {id} of {message}");
@@ -108,7 +110,9 @@ fn every_call_and_every_result_of_a_recording_is_told_once_and_in_its_turn() {
         answers.sort();
         assert_eq!(answers, naive.results, "{recording}");
         for (run, result) in results(&events) {
-            let its = |(other, call): &&(&Id, &Call)| *other == run && call.call == result.call;
+            let its = |(other, call): &&(&SharedId, &ToolCallUpdate)| {
+                *other == run && call.call == result.call
+            };
             let known = told.iter().find(its);
             // A session that goes on answers calls of the stream before.
             let foreign = !naive.calls.iter().any(|(id, ..)| *id == name(&result.call));
@@ -120,14 +124,14 @@ fn every_call_and_every_result_of_a_recording_is_told_once_and_in_its_turn() {
 #[test]
 fn every_run_begins_first_and_ends_once() {
     for (recording, stream) in recordings() {
-        let mut ended: BTreeMap<Id, usize> = BTreeMap::new();
+        let mut ended: BTreeMap<SharedId, usize> = BTreeMap::new();
         for (at, event) in follow(source(&stream), &stream) {
             let known = ended.contains_key(&event.run);
-            let begins = matches!(event.body, Body::Started(_));
+            let begins = matches!(event.body, EventPayload::Started(_));
             assert_eq!(begins, !known, "{recording}:{at}");
             let ends = ended.entry(event.run.clone()).or_default();
             assert_eq!(*ends, 0, "{recording}:{at}: {:?} behind the end", event.body);
-            *ends += usize::from(matches!(event.body, Body::Ended(_)));
+            *ends += usize::from(matches!(event.body, EventPayload::Ended(_)));
             assert_eq!((event.seq, event.epoch), (None, None), "{recording}:{at}");
         }
         assert!(ended.values().all(|ends| *ends == 1), "{recording}: {ended:?}");
@@ -138,18 +142,18 @@ fn every_run_begins_first_and_ends_once() {
 fn no_recording_holds_a_line_that_nobody_knows() {
     for (recording, stream) in recordings() {
         for (at, event) in follow(source(&stream), &stream) {
-            let known = !matches!(event.body, Body::Unknown { .. });
-            assert!(known && event.odd.is_none(), "{recording}:{at}: {event:?}");
+            let known = !matches!(event.body, EventPayload::Unknown { .. });
+            assert!(known && event.unknown_word.is_none(), "{recording}:{at}: {event:?}");
         }
     }
 }
 
 /// Everything but what comes in pieces, and the sums in between.
-fn wholes(events: Vec<(usize, Event)>) -> Vec<(Id, Body)> {
-    let whole = |body: &Body| match body {
-        Body::Text(text) | Body::Thought(text) => text.full.is_some(),
-        Body::Call(call) => call.input.is_some(),
-        Body::Arguments { .. } | Body::Usage(_) => false,
+fn wholes(events: Vec<(usize, RunEvent)>) -> Vec<(SharedId, EventPayload)> {
+    let whole = |body: &EventPayload| match body {
+        EventPayload::Text(text) | EventPayload::Thought(text) => text.full.is_some(),
+        EventPayload::ToolCall(call) => call.input.is_some(),
+        EventPayload::ToolArguments { .. } | EventPayload::Usage(_) => false,
         _ => true,
     };
     let events = events.into_iter().map(|(_, event)| (event.run, event.body));
@@ -176,16 +180,16 @@ fn whoever_does_not_hear_the_host_learns_the_same() {
         }
         let source = source(&stream);
         let agent: Vec<&str> = stream.lines().filter(|line| !line.starts_with("> ")).collect();
-        let truth = |stream: &str| -> Vec<(Id, String)> {
+        let truth = |stream: &str| -> Vec<(SharedId, String)> {
             let events = follow(source, stream).into_iter();
-            let line = |(_, event): (usize, Event)| match event.body {
-                Body::Result(result) => {
-                    Some((event.run, format!("{} {:?}", name(&result.call), result.how)))
+            let line = |(_, event): (usize, RunEvent)| match event.body {
+                EventPayload::ToolResult(result) => {
+                    Some((event.run, format!("{} {:?}", name(&result.call), result.outcome)))
                 }
-                Body::Replied(reply) => {
+                EventPayload::ApprovalReplied(reply) => {
                     Some((event.run, format!("{} {:?}", name(&reply.call), reply.verdict)))
                 }
-                Body::Ended(ended) => Some((event.run, format!("{ended:?}"))),
+                EventPayload::Ended(ended) => Some((event.run, format!("{ended:?}"))),
                 _ => None,
             };
             events.filter_map(line).collect()

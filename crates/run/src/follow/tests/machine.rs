@@ -1,7 +1,8 @@
 //! Recordings all the way: through the follower and the machine.
 
 use crate::{
-    Body, Effect, Input, Outcome, Session, Settings, Status, Summary,
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunSummary, SessionMachine,
+    ToolStatus,
     follow::tests::{
         recordings::{recordings, same_as_file, source},
         story::follow,
@@ -17,27 +18,28 @@ fn every_recording_ends_once_and_as_it_did() {
     let mut table = String::new();
     for (recording, stream) in recordings() {
         let events = follow(source(&stream), &stream);
-        let starts = |(_, event): &&(usize, crate::Event)| matches!(event.body, Body::Started(_));
+        let starts =
+            |(_, event): &&(usize, crate::RunEvent)| matches!(event.body, EventPayload::Started(_));
         let runs = events.iter().filter(starts).count();
-        let mut session = Session::new(Settings::default());
+        let mut session = SessionMachine::new(MachineSettings::default());
         let mut ends = 0;
-        let inputs = events.into_iter().map(|(at, event)| (at as u64, Input::Event(event)));
-        for (now, input) in inputs.chain([(LATER, Input::Tick)]) {
+        let inputs = events.into_iter().map(|(at, event)| (at as u64, MachineInput::Event(event)));
+        for (now, input) in inputs.chain([(LATER, MachineInput::Tick)]) {
             let (next, effects) = step(session, now, input);
             session = next;
             for effect in effects {
                 match effect {
-                    Effect::Announce { run, ended, summary } => {
+                    RunEffect::Announce { run, ended, summary } => {
                         ends += 1;
                         let outcome = ended.outcome.map_or("-", Outcome::name);
                         table += &format!("{recording} {run}: {outcome}{}\n", calls(&summary));
                     }
-                    Effect::Warn(warning) => table += &format!("{recording}: {warning:?}\n"),
-                    Effect::Emit(_)
-                    | Effect::Show { .. }
-                    | Effect::Resolve { .. }
-                    | Effect::CallOff { .. }
-                    | Effect::Drain { .. } => {}
+                    RunEffect::Warn(warning) => table += &format!("{recording}: {warning:?}\n"),
+                    RunEffect::Emit(_)
+                    | RunEffect::Show { .. }
+                    | RunEffect::Resolve { .. }
+                    | RunEffect::CancelTool { .. }
+                    | RunEffect::Drain { .. } => {}
                 }
             }
         }
@@ -46,8 +48,8 @@ fn every_recording_ends_once_and_as_it_did() {
     assert_eq!(same_as_file("outcomes", &table), Ok(()));
 }
 
-fn calls(summary: &Summary) -> String {
-    let counts = Status::ALL.into_iter().map(|status| (status, summary.count(status)));
+fn calls(summary: &RunSummary) -> String {
+    let counts = ToolStatus::ALL.into_iter().map(|status| (status, summary.count(status)));
     let counts = counts.filter(|(_, count)| *count > 0);
     counts.map(|(status, count)| format!(" {} {count}", status.name())).collect()
 }

@@ -1,15 +1,15 @@
 //! Codex, Gemini CLI and our own events, where the recordings do not reach.
 
 use crate::{
-    Body, CallRef, Ended, Event, Outcome, Started,
-    follow::{Exit, Follower, Source, State, tests::story::becomes},
+    CallRef, EventPayload, Outcome, RunEnd, RunEvent, RunStart,
+    follow::{AgentExit, AgentFollower, AgentState, StreamSource, tests::story::becomes},
     wire,
 };
 
 #[test]
 fn every_item_of_codex_has_its_event() {
     becomes(
-        Source::Codex,
+        StreamSource::Codex,
         r#"
         {"type":"thread.started","thread_id":"thread"}
         {"type":"turn.started"}
@@ -75,7 +75,7 @@ fn every_item_of_codex_has_its_event() {
 #[test]
 fn codex_fails_by_its_turn_or_by_its_last_error() {
     becomes(
-        Source::Codex,
+        StreamSource::Codex,
         r#"
         {"type":"thread.started","thread_id":"thread"}
         {"type":"turn.started"}
@@ -101,7 +101,7 @@ fn codex_fails_by_its_turn_or_by_its_last_error() {
 #[test]
 fn gemini_tells_errors_and_refusals() {
     becomes(
-        Source::GeminiCli,
+        StreamSource::GeminiCli,
         r#"
         {"type":"init","timestamp":"2026-11-15T02:20:25.828Z","session_id":"s","model":"gemini"}
         {"type":"message","role":"assistant","content":"I ","delta":true}
@@ -137,52 +137,58 @@ fn gemini_tells_errors_and_refusals() {
 
 #[test]
 fn gemini_says_when_things_happened() {
-    let mut follower = Follower::new(Source::GeminiCli, "run".into());
+    let mut follower = AgentFollower::new(StreamSource::GeminiCli, "run".into());
     let line = r#"{"type":"init","timestamp":"2026-11-15T02:20:25.828Z","session_id":"s"}"#;
     let times: Vec<Option<u64>> = follower.line(line).into_iter().map(|event| event.at).collect();
     assert_eq!(times, [Some(1_794_709_225_828)]);
-    let ends = follower.finish(Exit::Eof);
+    let ends = follower.finish(AgentExit::Eof);
     assert_eq!(ends.first().map(|event| event.at), Some(None));
 }
 
 #[test]
 fn our_own_events_come_back_as_they_were() {
     let events = [
-        Event { seq: Some(1), ..Event::new(&"a".into(), Body::Started(Started::default())) },
-        Event {
+        RunEvent {
+            seq: Some(1),
+            ..RunEvent::new(&"a".into(), EventPayload::Started(RunStart::default()))
+        },
+        RunEvent {
             seq: Some(2),
             at: Some(7),
-            ..Event::new(
+            ..RunEvent::new(
                 &"a".into(),
-                Body::Call(crate::Call {
+                EventPayload::ToolCall(crate::ToolCallUpdate {
                     call: CallRef { id: Some("x".into()), turn: Some(1) },
-                    input: crate::Json::parse("{}"),
-                    ..crate::Call::default()
+                    input: crate::RawJson::parse("{}"),
+                    ..crate::ToolCallUpdate::default()
                 }),
             )
         },
     ];
-    let mut follower = Follower::new(Source::Events, "run".into());
-    let read: Vec<Event> =
+    let mut follower = AgentFollower::new(StreamSource::Events, "run".into());
+    let read: Vec<RunEvent> =
         events.iter().flat_map(|event| follower.line(&wire::write(event))).collect();
     assert_eq!(read, events);
     let calls = vec![CallRef { id: Some("x".into()), turn: Some(1) }];
-    assert_eq!(follower.state(), State::Waiting { calls });
+    assert_eq!(follower.state(), AgentState::Waiting { calls });
     // A log that stops before its end does not end well.
-    let ends = follower.finish(Exit::Eof);
-    let outcome = |event: &Event| match &event.body {
-        Body::Ended(Ended { outcome, .. }) => (event.run.clone(), *outcome),
+    let ends = follower.finish(AgentExit::Eof);
+    let outcome = |event: &RunEvent| match &event.body {
+        EventPayload::Ended(RunEnd { outcome, .. }) => (event.run.clone(), *outcome),
         body => panic!("{body:?}"),
     };
     let ends: Vec<_> = ends.iter().map(outcome).collect();
     assert_eq!(ends, [("a".into(), Some(Outcome::Interrupted))]);
-    assert_eq!((follower.state(), follower.finish(Exit::Eof)), (State::Complete, Vec::new()));
+    assert_eq!(
+        (follower.state(), follower.finish(AgentExit::Eof)),
+        (AgentState::Complete, Vec::new())
+    );
 }
 
 #[test]
 fn lines_that_are_no_events_are_kept() {
     becomes(
-        Source::Events,
+        StreamSource::Events,
         r#"
         not json
         [1]

@@ -4,7 +4,7 @@
 use std::{env, fs, path::PathBuf};
 
 use crate::follow::{
-    Source, detect,
+    StreamSource, detect_source,
     tests::story::{Said, said, story},
 };
 
@@ -29,11 +29,11 @@ fn folder() -> PathBuf {
 }
 
 /// Whose lines they are, as anybody would find out.
-pub(super) fn source(stream: &str) -> Source {
+pub(super) fn source(stream: &str) -> StreamSource {
     let mut lines = stream.lines().map(said);
     lines
         .find_map(|line| match line {
-            Said::Agent(line) => detect(line),
+            Said::Agent(line) => detect_source(line),
             Said::Host(_) | Said::Exit(_) => None,
         })
         .unwrap()

@@ -1,7 +1,7 @@
 //! What the agent is doing: waiting is calls without results and no `result`, whatever
 //! `stop_reason` says and in whatever order the fragments come.
 
-use crate::follow::{Exit, Follower, Source, State};
+use crate::follow::{AgentExit, AgentFollower, AgentState, StreamSource};
 
 /// One line for each word. `t` is a text and `x`, `y`, `z` are calls, all of one message; a mark
 /// behind them is their stop reason (`!` tool_use, `.` end_turn). `rx` is the result of `x`, `n`
@@ -58,8 +58,8 @@ fn line(word: &str) -> (bool, String) {
     (bare == ">", text)
 }
 
-fn after(words: &str) -> Follower {
-    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+fn after(words: &str) -> AgentFollower {
+    let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     for word in words.split_whitespace() {
         let (from_host, line) = line(word);
         if from_host {
@@ -75,15 +75,15 @@ fn state(words: &str) -> String {
     told(&after(words).state())
 }
 
-fn told(state: &State) -> String {
+fn told(state: &AgentState) -> String {
     match state {
-        State::Idle => "idle".into(),
-        State::Streaming => "streaming".into(),
-        State::Waiting { calls } => {
+        AgentState::Idle => "idle".into(),
+        AgentState::Streaming => "streaming".into(),
+        AgentState::Waiting { calls } => {
             let ids = calls.iter().map(|call| call.id.as_deref().unwrap_or("-"));
             format!("waiting {}", ids.collect::<Vec<_>>().join(" "))
         }
-        State::Complete => "complete".into(),
+        AgentState::Complete => "complete".into(),
     }
 }
 
@@ -198,10 +198,10 @@ fn results_between_the_fragments_of_their_message_change_nothing() {
     let legal: Vec<&Vec<&str>> = orders.iter().filter(legal).collect();
     assert_eq!(legal.len(), 15);
     let truth = |order: &[&str]| {
-        let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+        let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
         let lines = ["i"].iter().chain(order).chain(&["n", "R"]);
         let mut events: Vec<_> = lines.flat_map(|word| follower.line(&line(word).1)).collect();
-        events.extend(follower.finish(Exit::Eof));
+        events.extend(follower.finish(AgentExit::Eof));
         let mut told = super::story::told(&events);
         told.sort();
         (told, follower.state())
@@ -213,10 +213,12 @@ fn results_between_the_fragments_of_their_message_change_nothing() {
 
 #[test]
 fn a_run_is_over_when_its_end_is_told() {
-    for (words, exit) in [("i x", Exit::Eof), ("", Exit::Code(1)), ("i t R", Exit::Code(0))] {
+    for (words, exit) in
+        [("i x", AgentExit::Eof), ("", AgentExit::Code(1)), ("i t R", AgentExit::Code(0))]
+    {
         let mut follower = after(words);
         assert!(!follower.finish(exit).is_empty(), "{words}");
-        assert_eq!(follower.state(), State::Complete, "{words}");
+        assert_eq!(follower.state(), AgentState::Complete, "{words}");
         assert_eq!(follower.finish(exit), [], "{words}");
     }
 }

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Ask, Body, Call, CallRef, Ended, Event, Id, Json, Problem, Reply, Task, Text, ToolResult,
-    Usage,
-    follow::{Exit, Follower, Source},
+    ApprovalReply, ApprovalRequest, CallRef, EventPayload, RawJson, RunEnd, RunEvent, RunProblem,
+    RunUsage, SharedId, TaskItem, TextUpdate, ToolCallUpdate, ToolResult,
+    follow::{AgentExit, AgentFollower, StreamSource},
 };
 
 /// A stream as a file has it: the agent's lines, `> ` before the host's, and `! ` before the end.
 pub(super) enum Said<'a> {
     Agent(&'a str),
     Host(&'a str),
-    Exit(Exit),
+    Exit(AgentExit),
 }
 
 pub(super) fn said(line: &str) -> Said<'_> {
@@ -22,15 +22,15 @@ pub(super) fn said(line: &str) -> Said<'_> {
     }
     let end = |kind| line.strip_prefix(kind).map(|number: &str| number.parse().unwrap());
     match (end("! exit "), end("! signal "), line) {
-        (Some(code), _, _) => Said::Exit(Exit::Code(code)),
-        (_, Some(signal), _) => Said::Exit(Exit::Signal(signal)),
-        (_, _, "! eof") => Said::Exit(Exit::Eof),
+        (Some(code), _, _) => Said::Exit(AgentExit::Code(code)),
+        (_, Some(signal), _) => Said::Exit(AgentExit::Signal(signal)),
+        (_, _, "! eof") => Said::Exit(AgentExit::Eof),
         _ => Said::Agent(line),
     }
 }
 
 impl Said<'_> {
-    pub(super) fn to(&self, follower: &mut Follower) -> Vec<Event> {
+    pub(super) fn to(&self, follower: &mut AgentFollower) -> Vec<RunEvent> {
         match self {
             Said::Agent(line) => follower.line(line),
             Said::Host(line) => follower.host_line(line),
@@ -40,8 +40,8 @@ impl Said<'_> {
 }
 
 /// All events of a stream, each with the number of its line.
-pub(super) fn follow(source: Source, stream: &str) -> Vec<(usize, Event)> {
-    let mut follower = Follower::new(source, "run".into());
+pub(super) fn follow(source: StreamSource, stream: &str) -> Vec<(usize, RunEvent)> {
+    let mut follower = AgentFollower::new(source, "run".into());
     let lines = stream.lines().enumerate();
     lines
         .flat_map(|(at, line)| {
@@ -52,18 +52,18 @@ pub(super) fn follow(source: Source, stream: &str) -> Vec<(usize, Event)> {
 }
 
 /// What a stream becomes, one event in a line.
-pub(super) fn story(source: Source, stream: &str) -> String {
+pub(super) fn story(source: StreamSource, stream: &str) -> String {
     let mut names = Names::default();
     let lines = follow(source, stream).into_iter().map(|(at, event)| {
         let run = if &*event.run == "run" { String::new() } else { format!("{}: ", event.run) };
-        let odd = event.odd.as_ref().map(|odd| format!(" odd={odd}")).unwrap_or_default();
+        let odd = event.unknown_word.as_ref().map(|odd| format!(" odd={odd}")).unwrap_or_default();
         format!("{at:>3} {run}{}{odd}\n", names.body(&event.body))
     });
     lines.collect()
 }
 
 /// Compares what a stream becomes with the lines beside it, margins aside.
-pub(super) fn becomes(source: Source, stream: &str, expected: &str) {
+pub(super) fn becomes(source: StreamSource, stream: &str, expected: &str) {
     let trim = |text: &str| -> Vec<String> {
         text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
     };
@@ -72,17 +72,17 @@ pub(super) fn becomes(source: Source, stream: &str, expected: &str) {
 }
 
 /// The events of some lines without a beginning: what each of them becomes.
-pub(super) fn told(events: &[Event]) -> Vec<String> {
+pub(super) fn told(events: &[RunEvent]) -> Vec<String> {
     let mut names = Names::default();
     events.iter().map(|event| names.body(&event.body)).collect()
 }
 
 /// Short names for long ids.
 #[derive(Default)]
-struct Names(BTreeMap<Id, String>);
+struct Names(BTreeMap<SharedId, String>);
 
 impl Names {
-    fn short(&mut self, id: &Id) -> String {
+    fn short(&mut self, id: &SharedId) -> String {
         if id.len() < 16 {
             return id.to_string();
         }
@@ -93,7 +93,7 @@ impl Names {
         self.0.entry(id.clone()).or_insert_with(|| format!("{kind}{number}")).clone()
     }
 
-    fn maybe(&mut self, id: Option<&Id>) -> String {
+    fn maybe(&mut self, id: Option<&SharedId>) -> String {
         id.map_or_else(|| "-".into(), |id| self.short(id))
     }
 
@@ -102,57 +102,57 @@ impl Names {
         format!("{}@{turn}", self.maybe(call.id.as_ref()))
     }
 
-    fn body(&mut self, body: &Body) -> String {
+    fn body(&mut self, body: &EventPayload) -> String {
         match body {
-            Body::Started(started) => {
+            EventPayload::Started(started) => {
                 let session = self.maybe(started.session.as_ref());
                 let (agent, model) = (word(&started.agent), word(&started.model));
                 format!("started {agent} model={model} session={session}")
             }
-            Body::ToolsAvailable(tools) => {
+            EventPayload::ToolsAvailable(tools) => {
                 let version = tools.version.unwrap_or(0);
                 let ready = if tools.ready { "ready" } else { "not ready" };
                 format!("tools v{version} {ready} {}", tools.tools.len())
             }
-            Body::Turn(turn) => {
+            EventPayload::TurnStarted(turn) => {
                 let number = turn.turn.unwrap_or(0);
                 format!("turn {number} {}", self.maybe(turn.message.as_ref()))
             }
-            Body::Text(text) => format!("text {}", self.text(text)),
-            Body::Thought(text) => format!("thought {}", self.text(text)),
-            Body::Call(call) => self.called(call),
-            Body::Arguments { call, delta } => {
+            EventPayload::Text(text) => format!("text {}", self.text(text)),
+            EventPayload::Thought(text) => format!("thought {}", self.text(text)),
+            EventPayload::ToolCall(call) => self.called(call),
+            EventPayload::ToolArguments { call, delta } => {
                 format!("arguments {} +{}", self.call(call), short(delta))
             }
-            Body::Progress { call, content } => {
+            EventPayload::ToolProgress { call, content } => {
                 format!("progress {} {}", self.call(call), json(content))
             }
-            Body::Result(result) => self.result(result),
-            Body::Cancelled { call } => format!("cancelled {}", self.call(call)),
-            Body::Asked(ask) => self.asked(ask),
-            Body::Replied(reply) => self.replied(reply),
-            Body::Tasks(tasks) => {
-                let task = |task: &Task| format!("{:?} {}", task.status, task.content);
+            EventPayload::ToolResult(result) => self.result(result),
+            EventPayload::ToolCancelled { call } => format!("cancelled {}", self.call(call)),
+            EventPayload::ApprovalRequested(ask) => self.asked(ask),
+            EventPayload::ApprovalReplied(reply) => self.replied(reply),
+            EventPayload::Tasks(tasks) => {
+                let task = |task: &TaskItem| format!("{:?} {}", task.status, task.content);
                 format!("tasks {}", tasks.iter().map(task).collect::<Vec<_>>().join(", "))
             }
-            Body::Usage(usage) => format!("usage {}", cost(usage)),
-            Body::Activity(activity) => {
+            EventPayload::Usage(usage) => format!("usage {}", cost(usage)),
+            EventPayload::Activity(activity) => {
                 let id = self.maybe(activity.id.as_ref());
                 format!("activity {} {id} {}", activity.kind, json(&activity.content))
             }
-            Body::Problem(found) => format!("problem {}", problem(found)),
-            Body::Stop(stop) => format!("stop {}", stop.grace),
-            Body::TimedOut { call } => {
+            EventPayload::Problem(found) => format!("problem {}", problem(found)),
+            EventPayload::Stop(stop) => format!("stop {}", stop.grace),
+            EventPayload::TimedOut { call } => {
                 let call = call.as_ref().map(|call| self.call(call)).unwrap_or_default();
                 format!("timed out {call}")
             }
-            Body::Ended(ended) => end(ended),
-            Body::Unknown { kind, raw } => format!("unknown {kind} {}", json(raw)),
+            EventPayload::Ended(ended) => end(ended),
+            EventPayload::Unknown { kind, raw } => format!("unknown {kind} {}", json(raw)),
         }
     }
 
-    fn text(&mut self, text: &Text) -> String {
-        let Text { message, parent, delta, full } = text;
+    fn text(&mut self, text: &TextUpdate) -> String {
+        let TextUpdate { message, parent, delta, full } = text;
         let message = self.maybe(message.as_ref());
         let parent = parent.as_ref().map(|parent| format!(" under {}", self.short(parent)));
         let delta = delta.as_ref().map(|delta| format!(" +{}", short(delta)));
@@ -161,43 +161,43 @@ impl Names {
         format!("{message}{}", rest.concat())
     }
 
-    fn called(&mut self, call: &Call) -> String {
-        let Call { call, name, parent, input, title, status } = call;
+    fn called(&mut self, call: &ToolCallUpdate) -> String {
+        let ToolCallUpdate { call, name, parent, input, title, status } = call;
         let parent = parent.as_ref().map(|parent| format!(" under {}", self.short(parent)));
         let title = title.as_ref().map(|title| format!(" \"{title}\""));
         let input = input.as_ref().map(|input| format!(" {}", json(input)));
-        let status = status.map_or("-", crate::Status::name);
+        let status = status.map_or("-", crate::ToolStatus::name);
         let rest = [parent, title, input].map(Option::unwrap_or_default);
         format!("call {} {} {status}{}", self.call(call), word(name), rest.concat())
     }
 
     fn result(&mut self, result: &ToolResult) -> String {
-        let ToolResult { call, name, how, reason: _, content } = result;
+        let ToolResult { call, name, outcome: how, reason: _, content } = result;
         let content = content.as_ref().map(json).unwrap_or_else(|| "-".into());
         format!("result {} {} {how:?} {content}", self.call(call), word(name))
     }
 
-    fn asked(&mut self, ask: &Ask) -> String {
-        let Ask { call, id, kind, prompt, choices } = ask;
+    fn asked(&mut self, ask: &ApprovalRequest) -> String {
+        let ApprovalRequest { call, id, kind, prompt, choices } = ask;
         let (call, id) = (self.call(call), self.maybe(id.as_ref()));
         let choices = choices.as_ref().map(json).unwrap_or_else(|| "-".into());
         format!("asked {call} {id} {kind:?} {:?} {choices}", prompt.as_deref().unwrap_or("-"))
     }
 
-    fn replied(&mut self, reply: &Reply) -> String {
-        let Reply { call, id, verdict, answer } = reply;
+    fn replied(&mut self, reply: &ApprovalReply) -> String {
+        let ApprovalReply { call, id, verdict, answer } = reply;
         let (call, id) = (self.call(call), self.maybe(id.as_ref()));
         let answer = answer.as_ref().map(json).unwrap_or_else(|| "-".into());
         format!("replied {call} {id} {verdict:?} {answer}")
     }
 }
 
-fn word(id: &Option<Id>) -> &str {
+fn word(id: &Option<SharedId>) -> &str {
     id.as_deref().unwrap_or("-")
 }
 
-fn end(ended: &Ended) -> String {
-    let Ended { outcome, text, problem: found, usage } = ended;
+fn end(ended: &RunEnd) -> String {
+    let RunEnd { outcome, text, problem: found, usage } = ended;
     let outcome = outcome.map_or("-", crate::Outcome::name);
     let text = text.as_ref().map(|text| format!(" ={}", short(text)));
     let found = found.as_ref().map(|found| format!(" problem {}", problem(found)));
@@ -205,23 +205,23 @@ fn end(ended: &Ended) -> String {
     format!("ended {outcome}{}", [text, found, usage].map(Option::unwrap_or_default).concat())
 }
 
-fn problem(problem: &Problem) -> String {
-    let Problem { message, code, fatal } = problem;
+fn problem(problem: &RunProblem) -> String {
+    let RunProblem { message, code, fatal } = problem;
     let fatal = if *fatal { " fatal" } else { "" };
     format!("{} {}{fatal}", word(code), short(message))
 }
 
-fn cost(usage: &Usage) -> String {
-    let Usage { input, output, cached, reasoning } = usage;
+fn cost(usage: &RunUsage) -> String {
+    let RunUsage { input, output, cached, reasoning } = usage;
     format!("{input}/{output} cached {cached} reasoning {reasoning}")
 }
 
-fn json(json: &Json) -> String {
+fn json(json: &RawJson) -> String {
     let raw = json.raw();
     let kept: String = raw.chars().take(60).collect();
     if kept.len() < raw.len() { format!("{kept}…") } else { kept }
 }
 
 fn short(text: &str) -> String {
-    json(&Json::string(text))
+    json(&RawJson::string(text))
 }

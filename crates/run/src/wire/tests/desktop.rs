@@ -4,32 +4,41 @@ use super::*;
 
 #[test]
 fn the_events_of_a_desktop_agent_are_read() {
-    let call = Call { call: c(), name: Some(id("Bash")), ..Call::default() };
-    let text = |delta: Option<&str>, full: Option<&str>| Text {
+    let call = ToolCallUpdate { call: c(), name: Some(id("Bash")), ..ToolCallUpdate::default() };
+    let text = |delta: Option<&str>, full: Option<&str>| TextUpdate {
         delta: delta.map(String::from),
         full: full.map(String::from),
-        ..Text::default()
+        ..TextUpdate::default()
     };
     let tools = |ready, tools: &[&str]| {
         let tools = tools.iter().map(|tool| id(tool)).collect();
-        Body::ToolsAvailable(ToolsAvailable { version: Some(2), ready, tools })
+        EventPayload::ToolsAvailable(ToolsAvailable { version: Some(2), ready, tools })
     };
     let result = |how| {
         let content = Some(json("\"out\""));
-        Body::Result(ToolResult { call: c(), name: None, how, reason: None, content })
+        EventPayload::ToolResult(ToolResult {
+            call: c(),
+            name: None,
+            outcome: how,
+            reason: None,
+            content,
+        })
     };
     let table = [
         (
             r#""type":"agent:run-start","runEpoch":3,"startedAt":9,"mode":"code","sessionKey":"s""#,
-            Event {
+            RunEvent {
                 epoch: Some(3),
                 at: Some(9),
-                ..plain(Body::Started(Started { session: Some(id("s")), ..Started::default() }))
+                ..plain(EventPayload::Started(RunStart {
+                    session: Some(id("s")),
+                    ..RunStart::default()
+                }))
             },
         ),
         (
             r#""type":"agent:tools-available","snapshotVersion":2,"emittedAt":5,"phase":"initializing","tools":["Bash"],"toolCount":1"#,
-            Event { at: Some(5), ..plain(tools(false, &["Bash"])) },
+            RunEvent { at: Some(5), ..plain(tools(false, &["Bash"])) },
         ),
         (
             r#""type":"agent:tools-available","snapshotVersion":2,"phase":"ready","tools":[{"name":"Bash"},"Read"]"#,
@@ -39,10 +48,13 @@ fn the_events_of_a_desktop_agent_are_read() {
             r#""type":"agent:tools-available","snapshotVersion":2,"phase":"later","tools":[{"name":7},8]"#,
             odd("tool 8", tools(false, &["7"])),
         ),
-        (r#""type":"agent:thought","thought":"hm""#, plain(Body::Thought(text(None, Some("hm"))))),
+        (
+            r#""type":"agent:thought","thought":"hm""#,
+            plain(EventPayload::Thought(text(None, Some("hm")))),
+        ),
         (
             r#""type":"agent:thought","thought":{"id":"t1","type":"thinking","content":"hm","parent_tool_use_id":"p"}"#,
-            plain(Body::Thought(Text {
+            plain(EventPayload::Thought(TextUpdate {
                 message: Some(id("t1")),
                 parent: Some(id("p")),
                 ..text(None, Some("hm"))
@@ -50,53 +62,63 @@ fn the_events_of_a_desktop_agent_are_read() {
         ),
         (
             r#""type":"agent:message","content":"Hel","isComplete":false"#,
-            plain(Body::Text(text(Some("Hel"), None))),
+            plain(EventPayload::Text(text(Some("Hel"), None))),
         ),
-        (r#""type":"agent:message","content":"Hel""#, plain(Body::Text(text(Some("Hel"), None)))),
+        (
+            r#""type":"agent:message","content":"Hel""#,
+            plain(EventPayload::Text(text(Some("Hel"), None))),
+        ),
         (
             r#""type":"agent:message","content":"Hello","isComplete":true"#,
-            plain(Body::Text(text(None, Some("Hello")))),
+            plain(EventPayload::Text(text(None, Some("Hello")))),
         ),
         (
             r#""type":"agent:message","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"isComplete":true"#,
-            plain(Body::Text(text(None, Some("a\nb")))),
+            plain(EventPayload::Text(text(None, Some("a\nb")))),
         ),
         (
             r#""type":"agent:tool-call","toolCallId":"c","id":"x","name":"Bash","status":"running","input":{},"description":"List""#,
-            plain(Body::Call(Call {
+            plain(EventPayload::ToolCall(ToolCallUpdate {
                 input: Some(json("{}")),
                 title: Some("List".into()),
-                status: Some(Status::Running),
+                status: Some(ToolStatus::Running),
                 ..call.clone()
             })),
         ),
         (
             r#""type":"agent:tool-call","toolCallId":"","id":"c","name":"Bash""#,
-            plain(Body::Call(call.clone())),
+            plain(EventPayload::ToolCall(call.clone())),
         ),
         (
             r#""type":"agent:tool-call","id":"c","name":"Bash","status":"pending","requiresApproval":true"#,
-            plain(Body::Call(Call { status: Some(Status::AwaitingApproval), ..call.clone() })),
+            plain(EventPayload::ToolCall(ToolCallUpdate {
+                status: Some(ToolStatus::AwaitingApproval),
+                ..call.clone()
+            })),
         ),
         (
             r#""type":"agent:tool-call","id":"c","name":"Bash","status":"success","requiresApproval":true"#,
-            plain(Body::Call(call)),
+            plain(EventPayload::ToolCall(call)),
         ),
         (
             r#""type":"agent:tool-result","toolCallId":"c","toolId":"c","result":"out","isError":false"#,
-            plain(result(How::Ok)),
+            plain(result(ToolOutcome::Ok)),
         ),
         (
             r#""type":"agent:tool-result","toolId":"c","result":"out","isError":true"#,
-            plain(result(How::Error)),
+            plain(result(ToolOutcome::Error)),
         ),
         (
             r#""type":"agent:error","error":"boom""#,
-            plain(Body::Problem(Problem { message: "boom".into(), code: None, fatal: true })),
+            plain(EventPayload::Problem(RunProblem {
+                message: "boom".into(),
+                code: None,
+                fatal: true,
+            })),
         ),
         (
             r#""type":"agent:error","error":{"message":"boom","code":529}"#,
-            plain(Body::Problem(Problem {
+            plain(EventPayload::Problem(RunProblem {
                 message: "boom".into(),
                 code: Some(id("529")),
                 fatal: true,
@@ -106,18 +128,18 @@ fn the_events_of_a_desktop_agent_are_read() {
             r#""type":"agent:error""#,
             odd(
                 "error without message",
-                Body::Problem(Problem { fatal: true, ..Problem::default() }),
+                EventPayload::Problem(RunProblem { fatal: true, ..RunProblem::default() }),
             ),
         ),
         (
             r#""type":"agent:complete","reason":"error","terminalAt":8,"duration":1,"finalContent":"Hi","tokenUsage":{"inputTokens":3,"outputTokens":2},"isPlan":true"#,
-            Event {
+            RunEvent {
                 at: Some(8),
-                ..plain(Body::Ended(Ended {
+                ..plain(EventPayload::Ended(RunEnd {
                     outcome: Some(Outcome::Failed),
                     text: Some("Hi".into()),
                     problem: None,
-                    usage: Some(Usage { input: 3, output: 2, cached: 0, reasoning: 0 }),
+                    usage: Some(RunUsage { input: 3, output: 2, cached: 0, reasoning: 0 }),
                 }))
             },
         ),

@@ -68,13 +68,13 @@ impl Dice {
         }
     }
 
-    fn id(&mut self) -> Id {
+    fn id(&mut self) -> SharedId {
         let text = self.text();
         if text.is_empty() { id("x") } else { text.into() }
     }
 
     /// Any value but `null`, as nobody would spell it.
-    fn json(&mut self) -> Json {
+    fn json(&mut self) -> RawJson {
         const VALUES: [&str; 14] = [
             "0",
             "-0.0",
@@ -92,7 +92,7 @@ impl Dice {
             "\"{\"",
         ];
         match self.below(4) {
-            0 => Json::string(&self.text()),
+            0 => RawJson::string(&self.text()),
             1 => {
                 let depth = self.below(400);
                 json(&format!("{}{}", "[".repeat(depth + 1), "]".repeat(depth + 1)))
@@ -101,7 +101,7 @@ impl Dice {
         }
     }
 
-    fn json_or_null(&mut self) -> Json {
+    fn json_or_null(&mut self) -> RawJson {
         if self.below(4) == 0 { json("null") } else { self.json() }
     }
 
@@ -109,8 +109,8 @@ impl Dice {
         CallRef { id: self.maybe(Dice::id), turn: self.maybe(|dice| dice.number() as u32) }
     }
 
-    fn said(&mut self) -> Text {
-        Text {
+    fn said(&mut self) -> TextUpdate {
+        TextUpdate {
             message: self.maybe(Dice::id),
             parent: self.maybe(Dice::id),
             delta: self.maybe(Dice::text),
@@ -118,18 +118,18 @@ impl Dice {
         }
     }
 
-    fn usage(&mut self) -> Usage {
+    fn usage(&mut self) -> RunUsage {
         let [input, output, cached, reasoning] = [(); 4].map(|()| self.number());
-        Usage { input, output, cached, reasoning }
+        RunUsage { input, output, cached, reasoning }
     }
 
-    fn problem(&mut self) -> Problem {
-        Problem { message: self.text(), code: self.maybe(Dice::id), fatal: self.flag() }
+    fn problem(&mut self) -> RunProblem {
+        RunProblem { message: self.text(), code: self.maybe(Dice::id), fatal: self.flag() }
     }
 
-    fn task(&mut self) -> Task {
+    fn task(&mut self) -> TaskItem {
         use TaskStatus::*;
-        Task {
+        TaskItem {
             id: self.maybe(Dice::id),
             content: self.text(),
             status: self.pick(&[Unknown, Pending, InProgress, Completed, Paused]),
@@ -138,20 +138,20 @@ impl Dice {
     }
 
     fn result(&mut self) -> ToolResult {
-        use How::*;
-        use Reason as Why;
+        use ToolOutcome::*;
+        use ToolStatusReason as Why;
         const WHY: [Why; 6] = [
             Why::TimedOut,
             Why::Skipped,
             Why::ParentClosed,
             Why::RunEnded,
-            Why::CalledOff,
+            Why::CallCancelled,
             Why::NeverCalled,
         ];
         ToolResult {
             call: self.call(),
             name: self.maybe(Dice::id),
-            how: self.pick(&[
+            outcome: self.pick(&[
                 Ok,
                 Error,
                 Denied,
@@ -166,9 +166,9 @@ impl Dice {
         }
     }
 
-    fn made(&mut self) -> Call {
-        use Status::*;
-        Call {
+    fn made(&mut self) -> ToolCallUpdate {
+        use ToolStatus::*;
+        ToolCallUpdate {
             call: self.call(),
             name: self.maybe(Dice::id),
             parent: self.maybe(Dice::id),
@@ -178,76 +178,76 @@ impl Dice {
         }
     }
 
-    fn body(&mut self, which: usize) -> Body {
+    fn body(&mut self, which: usize) -> EventPayload {
         match which {
-            0 => Body::Started(Started {
+            0 => EventPayload::Started(RunStart {
                 session: self.maybe(Dice::id),
                 parent: self.maybe(Dice::id),
                 agent: self.maybe(Dice::id),
                 model: self.maybe(Dice::id),
             }),
-            1 => Body::ToolsAvailable(ToolsAvailable {
+            1 => EventPayload::ToolsAvailable(ToolsAvailable {
                 version: self.maybe(Dice::number),
                 ready: self.flag(),
                 tools: (0..self.below(5)).map(|_| self.text().into()).collect(),
             }),
             2 => {
                 let call = self.call();
-                Body::Turn(Turn { turn: call.turn, message: call.id })
+                EventPayload::TurnStarted(TurnStart { turn: call.turn, message: call.id })
             }
-            3 => Body::Text(self.said()),
-            4 => Body::Thought(self.said()),
-            5 => Body::Call(self.made()),
-            6 => Body::Arguments { call: self.call(), delta: self.text() },
-            7 => Body::Progress { call: self.call(), content: self.json_or_null() },
-            8 => Body::Result(self.result()),
-            9 => Body::Cancelled { call: self.call() },
-            10 => Body::Asked(Ask {
+            3 => EventPayload::Text(self.said()),
+            4 => EventPayload::Thought(self.said()),
+            5 => EventPayload::ToolCall(self.made()),
+            6 => EventPayload::ToolArguments { call: self.call(), delta: self.text() },
+            7 => EventPayload::ToolProgress { call: self.call(), content: self.json_or_null() },
+            8 => EventPayload::ToolResult(self.result()),
+            9 => EventPayload::ToolCancelled { call: self.call() },
+            10 => EventPayload::ApprovalRequested(ApprovalRequest {
                 call: self.call(),
                 id: self.maybe(Dice::id),
-                kind: self.pick(&[AskKind::Approval, AskKind::Question]),
+                kind: self.pick(&[ApprovalKind::Approval, ApprovalKind::Question]),
                 prompt: self.maybe(Dice::text),
                 choices: self.maybe(Dice::json),
             }),
             11 => {
-                use Verdict::*;
-                Body::Replied(Reply {
+                use ApprovalVerdict::*;
+                EventPayload::ApprovalReplied(ApprovalReply {
                     call: self.call(),
                     id: self.maybe(Dice::id),
                     verdict: self.pick(&[Allowed, Denied, Answered, Cancelled]),
                     answer: self.maybe(Dice::json),
                 })
             }
-            12 => Body::Tasks((0..self.below(5)).map(|_| self.task()).collect()),
-            13 => Body::Usage(self.usage()),
-            14 => Body::Activity(Activity {
+            12 => EventPayload::Tasks((0..self.below(5)).map(|_| self.task()).collect()),
+            13 => EventPayload::Usage(self.usage()),
+            14 => EventPayload::Activity(ActivityCard {
                 kind: self.text().into(),
                 id: self.maybe(Dice::id),
                 content: self.json_or_null(),
             }),
-            15 => Body::Problem(self.problem()),
-            16 => Body::Stop(Stop { grace: self.number() }),
-            17 => Body::TimedOut { call: self.maybe(Dice::call) },
-            18 => Body::Ended(Ended {
+            15 => EventPayload::Problem(self.problem()),
+            16 => EventPayload::Stop(StopRequest { grace: self.number() }),
+            17 => EventPayload::TimedOut { call: self.maybe(Dice::call) },
+            18 => EventPayload::Ended(RunEnd {
                 outcome: self.maybe(|dice| dice.pick(&Outcome::ALL)),
                 text: self.maybe(Dice::text),
                 problem: self.maybe(Dice::problem),
                 usage: self.maybe(Dice::usage),
             }),
-            _ => Body::Unknown { kind: self.text(), raw: self.json_or_null() },
+            _ => EventPayload::Unknown { kind: self.text(), raw: self.json_or_null() },
         }
     }
 
     /// The kinds of bodies that [`Dice::event`] makes.
     pub(super) const BODIES: usize = 20;
 
-    pub(super) fn event(&mut self, which: usize) -> Event {
-        Event {
+    pub(super) fn event(&mut self, which: usize) -> RunEvent {
+        RunEvent {
             run: self.id(),
             epoch: self.maybe(Dice::number),
             seq: self.maybe(|dice| dice.number() % (1 << 53) + 1),
             at: self.maybe(Dice::number),
-            odd: self.maybe(Dice::id),
+            unknown_word: self.maybe(Dice::id),
             body: self.body(which),
         }
     }

@@ -7,38 +7,43 @@ use super::*;
 #[test]
 fn only_four_texts_are_refused() {
     let table = [
-        ("", WireError::NotJson),
-        ("{", WireError::NotJson),
-        ("nonsense", WireError::NotJson),
-        ("[1,", WireError::NotJson),
-        (r#"{"type":"stop","runId":"r"} x"#, WireError::NotJson),
-        (r#"{"type":"stop","runId":"r"}{}"#, WireError::NotJson),
-        ("{\"type\":\"stop\",\"runId\":\"r\",\"x\":\"\u{1}\"}", WireError::NotJson),
-        (r#"{"type":"stop","runId":"r","x":tru}"#, WireError::NotJson),
-        ("[]", WireError::NotObject),
-        ("null", WireError::NotObject),
-        ("\"text\"", WireError::NotObject),
-        (" 7 ", WireError::NotObject),
-        ("{}", WireError::NoRun),
-        (r#"{"type":"stop"}"#, WireError::NoRun),
-        (r#"{"type":"stop","runId":""}"#, WireError::NoRun),
-        (r#"{"type":"stop","runId":null}"#, WireError::NoRun),
-        (r#"{"type":"stop","runId":7}"#, WireError::NoRun),
-        (r#"{"runId":"r"}"#, WireError::NoType),
-        (r#"{"runId":"r","type":""}"#, WireError::NoType),
-        (r#"{"runId":"r","type":["stop"]}"#, WireError::NoType),
+        ("", EventParseError::NotJson),
+        ("{", EventParseError::NotJson),
+        ("nonsense", EventParseError::NotJson),
+        ("[1,", EventParseError::NotJson),
+        (r#"{"type":"stop","runId":"r"} x"#, EventParseError::NotJson),
+        (r#"{"type":"stop","runId":"r"}{}"#, EventParseError::NotJson),
+        ("{\"type\":\"stop\",\"runId\":\"r\",\"x\":\"\u{1}\"}", EventParseError::NotJson),
+        (r#"{"type":"stop","runId":"r","x":tru}"#, EventParseError::NotJson),
+        ("[]", EventParseError::NotObject),
+        ("null", EventParseError::NotObject),
+        ("\"text\"", EventParseError::NotObject),
+        (" 7 ", EventParseError::NotObject),
+        ("{}", EventParseError::NoRun),
+        (r#"{"type":"stop"}"#, EventParseError::NoRun),
+        (r#"{"type":"stop","runId":""}"#, EventParseError::NoRun),
+        (r#"{"type":"stop","runId":null}"#, EventParseError::NoRun),
+        (r#"{"type":"stop","runId":7}"#, EventParseError::NoRun),
+        (r#"{"runId":"r"}"#, EventParseError::NoType),
+        (r#"{"runId":"r","type":""}"#, EventParseError::NoType),
+        (r#"{"runId":"r","type":["stop"]}"#, EventParseError::NoType),
     ];
     for (text, expected) in table {
         assert_eq!(read(text), Err(expected), "{text}");
     }
-    let stop = plain(Body::Stop(Stop::default()));
+    let stop = plain(EventPayload::Stop(StopRequest::default()));
     assert_eq!(read(" {\n\"type\" : \"stop\" ,\t\"run_id\":\"r\",\"\\ud800\":1}\r\n"), Ok(stop));
 }
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let errors = [WireError::NotJson, WireError::NotObject, WireError::NoRun, WireError::NoType];
-    let words: Vec<String> = errors.iter().map(WireError::to_string).collect();
+    let errors = [
+        EventParseError::NotJson,
+        EventParseError::NotObject,
+        EventParseError::NoRun,
+        EventParseError::NoType,
+    ];
+    let words: Vec<String> = errors.iter().map(EventParseError::to_string).collect();
     let expected = [
         "the event is not JSON",
         "the event is not a JSON object",
@@ -53,7 +58,7 @@ fn every_example_may_be_torn_anywhere() {
     for text in examples() {
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
             let torn = text.get(..end).unwrap_or("");
-            assert_eq!(read(torn), Err(WireError::NotJson), "{torn}");
+            assert_eq!(read(torn), Err(EventParseError::NotJson), "{torn}");
         }
     }
 }
@@ -130,19 +135,20 @@ fn deep_values_are_values_like_any_other_in_every_field() {
             }
         }
     }
-    assert_eq!(read(&lists), Err(WireError::NotObject));
-    assert_eq!(read(&lists.repeat(2)), Err(WireError::NotJson));
-    assert_eq!(read(&"{\"a\":".repeat(10_000)), Err(WireError::NotJson));
+    assert_eq!(read(&lists), Err(EventParseError::NotObject));
+    assert_eq!(read(&lists.repeat(2)), Err(EventParseError::NotJson));
+    assert_eq!(read(&"{\"a\":".repeat(10_000)), Err(EventParseError::NotJson));
 }
 
 #[test]
 fn a_megabyte_is_a_value_like_any_other() {
     let huge = "x\n\u{1f600}".repeat(200_000);
-    let content = Some(Json::string(&huge));
-    let result = ToolResult { call: c(), name: None, how: How::Ok, reason: None, content };
-    let text = Text { full: Some(huge.clone()), ..Text::default() };
-    let unknown = Body::Unknown { kind: huge.clone(), raw: Json::string(&huge) };
-    for body in [Body::Result(result), Body::Text(text), unknown] {
+    let content = Some(RawJson::string(&huge));
+    let result =
+        ToolResult { call: c(), name: None, outcome: ToolOutcome::Ok, reason: None, content };
+    let text = TextUpdate { full: Some(huge.clone()), ..TextUpdate::default() };
+    let unknown = EventPayload::Unknown { kind: huge.clone(), raw: RawJson::string(&huge) };
+    for body in [EventPayload::ToolResult(result), EventPayload::Text(text), unknown] {
         let event = plain(body);
         assert!(read(&write(&event)) == Ok(event));
     }
@@ -152,6 +158,6 @@ fn a_megabyte_is_a_value_like_any_other() {
 fn a_strange_word_is_shown_only_in_part() {
     let word = "\u{e9}".repeat(100_000);
     let event = read(&format!(r#"{{"type":"tool-call","runId":"r","status":"{word}"}}"#));
-    let shown = event.ok().and_then(|event| event.odd);
+    let shown = event.ok().and_then(|event| event.unknown_word);
     assert_eq!(shown.as_deref(), Some("\u{e9}".repeat(200).as_str()));
 }

@@ -35,15 +35,15 @@ fn every_event_is_one_json_object_on_one_line_without_null() {
 
 #[test]
 fn how_and_reason_survive_in_every_pair() {
-    use How::*;
+    use ToolOutcome::*;
     let hows = [Ok, Error, Denied, TimedOut, Cancelled, Interrupted, Skipped, HandedOver];
     let words =
         ["timed_out", "skipped", "parent_closed", "run_ended", "called_off", "never_called"];
-    let reasons = words.map(Reason::from_name);
+    let reasons = words.map(ToolStatusReason::from_name);
     for how in hows {
         for reason in reasons.into_iter().chain([None]) {
-            let result = ToolResult { call: c(), name: None, how, reason, content: None };
-            let event = plain(Body::Result(result));
+            let result = ToolResult { call: c(), name: None, outcome: how, reason, content: None };
+            let event = plain(EventPayload::ToolResult(result));
             assert_eq!(read(&write(&event)), Result::Ok(event));
         }
     }
@@ -57,29 +57,36 @@ fn what_says_nothing_is_left_out() {
     let null = Some(json("null"));
     let table = [
         (
-            Event { seq: Some(0), ..plain(Body::Stop(Stop::default())) },
+            RunEvent { seq: Some(0), ..plain(EventPayload::Stop(StopRequest::default())) },
             r#""stop","runId":"r","grace":0}"#,
         ),
         (
-            Event { seq: Some((1 << 53) + 1), odd: nothing, ..plain(Body::Stop(Stop::default())) },
+            RunEvent {
+                seq: Some((1 << 53) + 1),
+                unknown_word: nothing,
+                ..plain(EventPayload::Stop(StopRequest::default()))
+            },
             r#""stop","runId":"r","grace":0}"#,
         ),
-        (plain(Body::Cancelled { call: call.clone() }), r#""tool-cancelled","runId":"r"}"#),
         (
-            plain(Body::TimedOut { call: Some(call.clone()) }),
+            plain(EventPayload::ToolCancelled { call: call.clone() }),
+            r#""tool-cancelled","runId":"r"}"#,
+        ),
+        (
+            plain(EventPayload::TimedOut { call: Some(call.clone()) }),
             r#""timed-out","runId":"r","toolCallId":"","toolId":""}"#,
         ),
         (
-            plain(Body::Call(Call {
+            plain(EventPayload::ToolCall(ToolCallUpdate {
                 call,
                 input: null,
-                status: Some(Status::Failed),
-                ..Call::default()
+                status: Some(ToolStatus::Failed),
+                ..ToolCallUpdate::default()
             })),
             r#""tool-call","runId":"r"}"#,
         ),
         (
-            plain(Body::Progress { call: c(), content: json("[1,\r\n2]") }),
+            plain(EventPayload::ToolProgress { call: c(), content: json("[1,\r\n2]") }),
             r#""tool-progress","runId":"r","toolCallId":"c","toolId":"c","content":[1,  2]}"#,
         ),
     ];

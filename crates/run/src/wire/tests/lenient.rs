@@ -22,15 +22,15 @@ fn b3_14_a_call_is_known_by_any_of_its_names() {
         (r#""id":"c","x":1"#, CallRef::default()),
     ];
     for (names, call) in table {
-        let expected = plain(Body::Cancelled { call });
+        let expected = plain(EventPayload::ToolCancelled { call });
         assert_eq!(event(&format!("\"type\":\"tool-cancelled\",{names}")), expected, "{names}");
     }
 }
 
 #[test]
 fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
-    let body = Body::TimedOut { call: None };
-    let good = Event { epoch: Some(3), seq: Some(7), at: Some(5), ..plain(body.clone()) };
+    let body = EventPayload::TimedOut { call: None };
+    let good = RunEvent { epoch: Some(3), seq: Some(7), at: Some(5), ..plain(body.clone()) };
     for text in [
         r#""epoch":3,"seq":7,"at":5"#,
         r#""epoch":"3","seq":"7","at":"5""#,
@@ -39,7 +39,7 @@ fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
     ] {
         assert_eq!(event(&format!("\"type\":\"timed-out\",{text}")), good, "{text}");
     }
-    let last = Event { seq: Some(1 << 53), ..plain(body.clone()) };
+    let last = RunEvent { seq: Some(1 << 53), ..plain(body.clone()) };
     assert_eq!(event(r#""type":"timed-out","seq":9007199254740992"#), last);
     for (text, word) in [
         (r#""seq":0"#, "seq 0"),
@@ -68,17 +68,19 @@ fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
 
 #[test]
 fn the_status_of_a_call_says_something_only_while_it_is_open() {
-    let call = |status| Body::Call(Call { call: c(), status, ..Call::default() });
+    let call = |status| {
+        EventPayload::ToolCall(ToolCallUpdate { call: c(), status, ..ToolCallUpdate::default() })
+    };
     let table = [
-        ("\"executing\"", plain(call(Some(Status::Running)))),
-        ("\"waiting_approval\"", plain(call(Some(Status::AwaitingApproval)))),
-        ("\"unknown\"", plain(call(Some(Status::Unknown)))),
+        ("\"executing\"", plain(call(Some(ToolStatus::Running)))),
+        ("\"waiting_approval\"", plain(call(Some(ToolStatus::AwaitingApproval)))),
+        ("\"unknown\"", plain(call(Some(ToolStatus::Unknown)))),
         ("\"success\"", plain(call(None))),
         ("\"error\"", plain(call(None))),
         ("null", plain(call(None))),
         ("\"\"", plain(call(None))),
-        ("\"on_fire\"", odd("on_fire", call(Some(Status::Unknown)))),
-        ("7", odd("7", call(Some(Status::Unknown)))),
+        ("\"on_fire\"", odd("on_fire", call(Some(ToolStatus::Unknown)))),
+        ("7", odd("7", call(Some(ToolStatus::Unknown)))),
     ];
     for (status, expected) in table {
         let text = format!(r#""type":"tool-call","toolCallId":"c","status":{status}"#);
@@ -89,29 +91,41 @@ fn the_status_of_a_call_says_something_only_while_it_is_open() {
 #[test]
 fn the_way_a_call_ended_is_read_in_many_words() {
     let result = |how, reason| {
-        Body::Result(ToolResult { call: c(), name: None, how, reason, content: None })
+        EventPayload::ToolResult(ToolResult {
+            call: c(),
+            name: None,
+            outcome: how,
+            reason,
+            content: None,
+        })
     };
     let table = [
-        ("", plain(result(How::Ok, None))),
-        (r#","isError":true"#, plain(result(How::Error, None))),
-        (r#","is_error":true"#, plain(result(How::Error, None))),
-        (r#","status":"success""#, plain(result(How::Ok, None))),
-        (r#","status":"completed","isError":true"#, plain(result(How::Error, None))),
-        (r#","status":"rejected","isError":false"#, plain(result(How::Denied, None))),
-        (r#","status":"aborted""#, plain(result(How::Interrupted, None))),
-        (r#","status":"timed_out""#, plain(result(How::TimedOut, None))),
-        (r#","status":"skipped""#, plain(result(How::Skipped, None))),
-        (r#","status":"failed","reason":"timed_out""#, plain(result(How::TimedOut, None))),
-        (r#","status":"cancelled","reason":"skipped""#, plain(result(How::Skipped, None))),
+        ("", plain(result(ToolOutcome::Ok, None))),
+        (r#","isError":true"#, plain(result(ToolOutcome::Error, None))),
+        (r#","is_error":true"#, plain(result(ToolOutcome::Error, None))),
+        (r#","status":"success""#, plain(result(ToolOutcome::Ok, None))),
+        (r#","status":"completed","isError":true"#, plain(result(ToolOutcome::Error, None))),
+        (r#","status":"rejected","isError":false"#, plain(result(ToolOutcome::Denied, None))),
+        (r#","status":"aborted""#, plain(result(ToolOutcome::Interrupted, None))),
+        (r#","status":"timed_out""#, plain(result(ToolOutcome::TimedOut, None))),
+        (r#","status":"skipped""#, plain(result(ToolOutcome::Skipped, None))),
+        (r#","status":"failed","reason":"timed_out""#, plain(result(ToolOutcome::TimedOut, None))),
+        (r#","status":"cancelled","reason":"skipped""#, plain(result(ToolOutcome::Skipped, None))),
         (
             r#","status":"interrupted","reason":"timed_out""#,
-            plain(result(How::Interrupted, Some(Reason::TimedOut))),
+            plain(result(ToolOutcome::Interrupted, Some(ToolStatusReason::TimedOut))),
         ),
-        (r#","status":"odd","isError":true"#, odd("odd", result(How::Error, None))),
-        (r#","status":"running""#, odd("running", result(How::Ok, None))),
-        (r#","isError":"yes""#, odd("isError \"yes\"", result(How::Ok, None))),
-        (r#","status":"denied","reason":"because""#, odd("because", result(How::Denied, None))),
-        (r#","status":"denied","reason":"I said no""#, odd("reason", result(How::Denied, None))),
+        (r#","status":"odd","isError":true"#, odd("odd", result(ToolOutcome::Error, None))),
+        (r#","status":"running""#, odd("running", result(ToolOutcome::Ok, None))),
+        (r#","isError":"yes""#, odd("isError \"yes\"", result(ToolOutcome::Ok, None))),
+        (
+            r#","status":"denied","reason":"because""#,
+            odd("because", result(ToolOutcome::Denied, None)),
+        ),
+        (
+            r#","status":"denied","reason":"I said no""#,
+            odd("reason", result(ToolOutcome::Denied, None)),
+        ),
     ];
     for (fields, expected) in table {
         let text = format!(r#""type":"tool-result","toolCallId":"c"{fields}"#);
@@ -121,16 +135,16 @@ fn the_way_a_call_ended_is_read_in_many_words() {
 
 #[test]
 fn the_end_is_read_in_many_words() {
-    let ended = |outcome| Ended { outcome, ..Ended::default() };
-    let usage = |input, output, cached, reasoning| Ended {
-        usage: Some(Usage { input, output, cached, reasoning }),
-        ..Ended::default()
+    let ended = |outcome| RunEnd { outcome, ..RunEnd::default() };
+    let usage = |input, output, cached, reasoning| RunEnd {
+        usage: Some(RunUsage { input, output, cached, reasoning }),
+        ..RunEnd::default()
     };
-    let problem = |message: &str, code: Option<&str>| Ended {
-        problem: Some(Problem { message: message.into(), code: code.map(id), fatal: true }),
-        ..Ended::default()
+    let problem = |message: &str, code: Option<&str>| RunEnd {
+        problem: Some(RunProblem { message: message.into(), code: code.map(id), fatal: true }),
+        ..RunEnd::default()
     };
-    let text = |text: &str| Ended { text: Some(text.into()), ..Ended::default() };
+    let text = |text: &str| RunEnd { text: Some(text.into()), ..RunEnd::default() };
     let good = [
         (r#""reason":"end_turn""#, ended(Some(Outcome::Completed))),
         (r#""outcome":"canceled""#, ended(Some(Outcome::Stopped))),
@@ -159,7 +173,7 @@ fn the_end_is_read_in_many_words() {
     ];
     for (fields, expected) in good {
         let found = event(&format!("\"type\":\"run-ended\",{fields}"));
-        assert_eq!(found, plain(Body::Ended(expected)), "{fields}");
+        assert_eq!(found, plain(EventPayload::Ended(expected)), "{fields}");
     }
     let strange = [
         (r#""reason":"exploded""#, "exploded", ended(Some(Outcome::Failed))),
@@ -170,29 +184,42 @@ fn the_end_is_read_in_many_words() {
     ];
     for (fields, word, expected) in strange {
         let found = event(&format!("\"type\":\"run-ended\",{fields}"));
-        assert_eq!(found, odd(word, Body::Ended(expected)), "{fields}");
+        assert_eq!(found, odd(word, EventPayload::Ended(expected)), "{fields}");
     }
 }
 
 #[test]
 fn everything_else_is_read_in_many_words() {
-    let task =
-        |content: &str, status| Task { id: None, content: content.into(), status, active: None };
+    let task = |content: &str, status| TaskItem {
+        id: None,
+        content: content.into(),
+        status,
+        active: None,
+    };
     let reply = |verdict, answer: Option<&str>| {
-        Body::Replied(Reply { call: c(), id: None, verdict, answer: answer.map(json) })
+        EventPayload::ApprovalReplied(ApprovalReply {
+            call: c(),
+            id: None,
+            verdict,
+            answer: answer.map(json),
+        })
     };
     let call = |input: &str| {
         let input = Some(json(input));
-        Body::Call(Call { name: Some(id("Bash")), input, ..Call::default() })
+        EventPayload::ToolCall(ToolCallUpdate {
+            name: Some(id("Bash")),
+            input,
+            ..ToolCallUpdate::default()
+        })
     };
-    let full = |text: &str| Text { full: Some(text.into()), ..Text::default() };
+    let full = |text: &str| TextUpdate { full: Some(text.into()), ..TextUpdate::default() };
     let table = [
-        (r#""type":"text","text":"a""#, plain(Body::Text(full("a")))),
-        (r#""type":"thought","content":"a""#, plain(Body::Thought(full("a")))),
-        (r#""type":"text""#, plain(Body::Text(Text::default()))),
+        (r#""type":"text","text":"a""#, plain(EventPayload::Text(full("a")))),
+        (r#""type":"thought","content":"a""#, plain(EventPayload::Thought(full("a")))),
+        (r#""type":"text""#, plain(EventPayload::Text(TextUpdate::default()))),
         (
             r#""type":"text","message_id":"m","parent_tool_use_id":"p","delta":"\ud83d""#,
-            plain(Body::Text(Text {
+            plain(EventPayload::Text(TextUpdate {
                 message: Some(id("m")),
                 parent: Some(id("p")),
                 delta: Some("\u{fffd}".into()),
@@ -205,69 +232,76 @@ fn everything_else_is_read_in_many_words() {
         (r#""type":"tool-call","name":"Bash","arguments":[1]"#, plain(call("[1]"))),
         (
             r#""type":"tool-progress","tool_use_id":"c","progress":1"#,
-            plain(Body::Progress { call: c(), content: json("1") }),
+            plain(EventPayload::ToolProgress { call: c(), content: json("1") }),
         ),
         (
             r#""type":"tool-progress","callId":"c""#,
-            plain(Body::Progress { call: c(), content: json("null") }),
+            plain(EventPayload::ToolProgress { call: c(), content: json("null") }),
         ),
         (
             r#""type":"question-asked","id":"q","toolId":"c","question":"?","options":[]"#,
-            plain(Body::Asked(Ask {
+            plain(EventPayload::ApprovalRequested(ApprovalRequest {
                 call: c(),
                 id: Some(id("q")),
-                kind: AskKind::Question,
+                kind: ApprovalKind::Question,
                 prompt: Some("?".into()),
                 choices: Some(json("[]")),
             })),
         ),
         (
             r#""type":"approval-answered","toolId":"c","approved":true"#,
-            plain(reply(Verdict::Allowed, None)),
+            plain(reply(ApprovalVerdict::Allowed, None)),
         ),
         (
             r#""type":"approval-answered","toolId":"c","approved":false"#,
-            plain(reply(Verdict::Denied, None)),
+            plain(reply(ApprovalVerdict::Denied, None)),
         ),
         (
             r#""type":"approval-answered","toolId":"c","verdict":"deny""#,
-            plain(reply(Verdict::Denied, None)),
+            plain(reply(ApprovalVerdict::Denied, None)),
         ),
         (
             r#""type":"question-answered","toolId":"c","answers":{}"#,
-            plain(reply(Verdict::Answered, Some("{}"))),
+            plain(reply(ApprovalVerdict::Answered, Some("{}"))),
         ),
         (
             r#""type":"usage","input_tokens":1"#,
-            plain(Body::Usage(Usage { input: 1, ..Usage::default() })),
+            plain(EventPayload::Usage(RunUsage { input: 1, ..RunUsage::default() })),
         ),
-        (r#""type":"stop""#, plain(Body::Stop(Stop { grace: 0 }))),
-        (r#""type":"stop","graceMs":5"#, plain(Body::Stop(Stop { grace: 5 }))),
+        (r#""type":"stop""#, plain(EventPayload::Stop(StopRequest { grace: 0 }))),
+        (r#""type":"stop","graceMs":5"#, plain(EventPayload::Stop(StopRequest { grace: 5 }))),
         (
             r#""type":"error","errorText":"x""#,
-            plain(Body::Problem(Problem { message: "x".into(), code: None, fatal: false })),
+            plain(EventPayload::Problem(RunProblem {
+                message: "x".into(),
+                code: None,
+                fatal: false,
+            })),
         ),
         (
             r#""type":"tasks","todos":[{"title":"a","status":"done"},{"text":"b","status":"in-progress"}]"#,
-            plain(Body::Tasks(vec![
+            plain(EventPayload::Tasks(vec![
                 task("a", TaskStatus::Completed),
                 task("b", TaskStatus::InProgress),
             ])),
         ),
         (
             r#""type":"tasks","tasks":[{"content":"a","status":"later"}]"#,
-            odd("later", Body::Tasks(vec![task("a", TaskStatus::Unknown)])),
+            odd("later", EventPayload::Tasks(vec![task("a", TaskStatus::Unknown)])),
         ),
         (
             r#""type":"tasks","tasks":["a",{}]"#,
             odd(
                 "task without status",
-                Body::Tasks(vec![task("a", TaskStatus::Unknown), task("", TaskStatus::Unknown)]),
+                EventPayload::Tasks(vec![
+                    task("a", TaskStatus::Unknown),
+                    task("", TaskStatus::Unknown),
+                ]),
             ),
         ),
         (
             r#""type":"activity","activity_type":"repair","id":"x""#,
-            plain(Body::Activity(Activity {
+            plain(EventPayload::Activity(ActivityCard {
                 kind: id("repair"),
                 id: Some(id("x")),
                 content: json("null"),
@@ -304,8 +338,8 @@ fn what_lacks_the_essential_is_kept_whole() {
     ];
     for (kind, fields, why) in table {
         let text = format!(r#"{{"type":"{kind}","runId":"r",{fields}}}"#);
-        let body = Body::Unknown { kind: kind.into(), raw: json(&text) };
-        let expected = Event { odd: why.map(id), ..plain(body) };
+        let body = EventPayload::Unknown { kind: kind.into(), raw: json(&text) };
+        let expected = RunEvent { unknown_word: why.map(id), ..plain(body) };
         assert_eq!(read(&text), Ok(expected.clone()), "{text}");
         assert_eq!(read(&write(&expected)), Ok(expected), "{text}");
     }

@@ -1,6 +1,6 @@
 //! What was told, in the words of the vectors.
 
-use foxwedge_run::{Effect, Json, Resolution, Session, Warning, wire};
+use foxwedge_run::{ApprovalResolution, RawJson, RunEffect, RunWarning, SessionMachine, wire};
 use serde_json::{Value, json};
 
 use super::Told;
@@ -8,7 +8,7 @@ use super::Told;
 /// Runs and outcomes.
 pub(super) fn announced(told: &[Told]) -> Value {
     let ends = effects(told).filter_map(|effect| match effect {
-        Effect::Announce { run, ended, .. } => {
+        RunEffect::Announce { run, ended, .. } => {
             Some(json!([&**run, ended.outcome.map(|outcome| outcome.name())]))
         }
         _ => None,
@@ -20,7 +20,7 @@ pub(super) fn announced(told: &[Told]) -> Value {
 pub(super) fn warnings(told: &[Told]) -> Value {
     let codes = told.iter().filter_map(|told| match told {
         Told::Effect(effect) => match &**effect {
-            Effect::Warn(warning) => Some(code(warning)),
+            RunEffect::Warn(warning) => Some(code(warning)),
             _ => None,
         },
         Told::Unreadable => Some("unreadable"),
@@ -31,10 +31,10 @@ pub(super) fn warnings(told: &[Told]) -> Value {
 /// Run, call, request, and what whoever waits for it gets.
 pub(super) fn resolved(told: &[Told]) -> Value {
     let got = effects(told).filter_map(|effect| match effect {
-        Effect::Resolve { run, tool, id, resolution } => {
+        RunEffect::Resolve { run, tool, id, resolution } => {
             let what = match resolution {
-                Resolution::Replied(verdict, _) => verdict.name(),
-                Resolution::Cancelled => "cancelled",
+                ApprovalResolution::Replied(verdict, _) => verdict.name(),
+                ApprovalResolution::Cancelled => "cancelled",
             };
             Some(json!([&**run, &*tool.call, &**id, what]))
         }
@@ -46,7 +46,7 @@ pub(super) fn resolved(told: &[Told]) -> Value {
 /// The lines of the log.
 pub(super) fn emitted(told: &[Told]) -> Vec<String> {
     let lines = effects(told).filter_map(|effect| match effect {
-        Effect::Emit(event) => Some(wire::write(event)),
+        RunEffect::Emit(event) => Some(wire::write(event)),
         _ => None,
     });
     lines.collect()
@@ -54,35 +54,35 @@ pub(super) fn emitted(told: &[Told]) -> Vec<String> {
 
 /// What holds whatever came in: a call has both of its names, and the text of the end is the
 /// text of the run.
-pub(super) fn laws(session: &Session, told: &[Told], name: &str) {
+pub(super) fn laws(session: &SessionMachine, told: &[Told], name: &str) {
     for line in emitted(told) {
-        let event = Json::parse(&line).expect("our own line").value();
+        let event = RawJson::parse(&line).expect("our own line").value();
         assert_eq!(event.get("toolCallId"), event.get("toolId"), "{name}");
     }
     for effect in effects(told) {
-        if let Effect::Announce { run, ended, .. } = effect
+        if let RunEffect::Announce { run, ended, .. } = effect
             && let Some(run) = session.run(run)
         {
             let text = ended.text.clone().map(Value::from);
-            assert_eq!(run.truth().get("text").cloned(), text, "{name}");
+            assert_eq!(run.canonical_state().get("text").cloned(), text, "{name}");
         }
     }
 }
 
-fn effects(told: &[Told]) -> impl Iterator<Item = &Effect> {
+fn effects(told: &[Told]) -> impl Iterator<Item = &RunEffect> {
     told.iter().filter_map(|told| match told {
         Told::Effect(effect) => Some(&**effect),
         Told::Unreadable => None,
     })
 }
 
-fn code(warning: &Warning) -> &'static str {
+fn code(warning: &RunWarning) -> &'static str {
     match warning {
-        Warning::NeverStarted { .. } => "never_started",
-        Warning::Refused { .. } => "refused",
-        Warning::Missing { .. } => "missing",
-        Warning::UnknownWord { .. } => "unknown_word",
-        Warning::NeverCalled { .. } => "never_called",
-        Warning::TooMuchWaits { .. } => "too_much_waits",
+        RunWarning::NeverStarted { .. } => "never_started",
+        RunWarning::Refused { .. } => "refused",
+        RunWarning::Missing { .. } => "missing",
+        RunWarning::UnknownWord { .. } => "unknown_word",
+        RunWarning::NeverCalled { .. } => "never_called",
+        RunWarning::TooManyWaiting { .. } => "too_much_waits",
     }
 }

@@ -1,10 +1,10 @@
 //! Messages between processes: lines of `run place`, or `*` for all runs.
 
-use super::outbox::News;
-use crate::hub::Hub;
+use super::outbox::OutboxNotices;
+use crate::hub::WakeHub;
 
 /// A payload of PostgreSQL is shorter than 8000 bytes.
-const BYTES: usize = 7_900;
+const PAYLOAD_BYTES: usize = 7_900;
 
 /// The channel of a schema. Both are of letters, digits and underscores.
 pub(super) fn channel(schema: &str) -> String {
@@ -12,16 +12,16 @@ pub(super) fn channel(schema: &str) -> String {
 }
 
 /// What is to be told, in as few messages as there can be.
-pub(super) fn write(news: &News) -> Vec<String> {
+pub(super) fn write(news: &OutboxNotices) -> Vec<String> {
     let runs = match news {
-        News::All => return vec!["*".to_owned()],
-        News::Runs(runs) => runs,
+        OutboxNotices::All => return vec!["*".to_owned()],
+        OutboxNotices::Runs(runs) => runs,
     };
     let mut messages: Vec<String> = Vec::new();
     for (run, last) in runs {
         let line = format!("{run} {last}\n");
         match messages.last_mut() {
-            Some(message) if message.len() + line.len() <= BYTES => message.push_str(&line),
+            Some(message) if message.len() + line.len() <= PAYLOAD_BYTES => message.push_str(&line),
             Some(_) | None => messages.push(line),
         }
     }
@@ -29,7 +29,7 @@ pub(super) fn write(news: &News) -> Vec<String> {
 }
 
 /// Wakes whom a message is for. Anybody can send one, so that what makes no sense is passed over.
-pub(super) fn read(message: &str, hub: &Hub) {
+pub(super) fn read(message: &str, hub: &WakeHub) {
     for line in message.lines() {
         if line == "*" {
             hub.wake_all();
@@ -46,29 +46,29 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::Wake;
+    use crate::StoreWake;
 
     #[test]
     fn a_message_has_room_for_many_runs_and_never_too_many() {
         let runs = (0..2_000u64).map(|run| (format!("{run:0>128}"), u64::MAX - run));
-        let news = News::Runs(runs.collect());
+        let news = OutboxNotices::Runs(runs.collect());
         let messages = write(&news);
         assert!(messages.iter().all(|message| message.len() < 8_000));
         assert_eq!(messages.iter().map(|message| message.lines().count()).sum::<usize>(), 2_000);
         assert!(messages.len() < 50, "{}", messages.len());
-        assert_eq!(write(&News::Runs(HashMap::new())), Vec::<String>::new());
-        assert_eq!(write(&News::All), ["*"]);
+        assert_eq!(write(&OutboxNotices::Runs(HashMap::new())), Vec::<String>::new());
+        assert_eq!(write(&OutboxNotices::All), ["*"]);
     }
 
     #[tokio::test]
     async fn a_message_wakes_whom_it_is_for() {
-        let hub = Hub::default();
+        let hub = WakeHub::default();
         let mut watch = hub.watch();
         read("a 3\n\nno place\nb x\nb -1\nc 4 5\nb 18446744073709551615\n", &hub);
         let woken = [watch.next().await, watch.next().await];
-        let run = |run: &str, last| Some(Wake::Run { run: run.into(), last });
+        let run = |run: &str, last| Some(StoreWake::Run { run: run.into(), last });
         assert_eq!(woken, [run("a", 3), run("b", u64::MAX)]);
         read("*", &hub);
-        assert_eq!(watch.next().await, Some(Wake::All));
+        assert_eq!(watch.next().await, Some(StoreWake::All));
     }
 }

@@ -25,12 +25,12 @@ impl Temporary {
         Temporary(folder)
     }
 
-    fn place(&self) -> Place {
-        Place::File(self.0.join("store.db").into())
+    fn place(&self) -> SqliteLocation {
+        SqliteLocation::File(self.0.join("store.db").into())
     }
 
     fn rows(&self) -> Vec<String> {
-        let connection = open::reader(&self.place()).expect("a connection");
+        let connection = open::open_reader(&self.place()).expect("a connection");
         rows(&connection)
     }
 }
@@ -47,7 +47,7 @@ fn rows(connection: &Connection) -> Vec<String> {
     rows.map(|row| row.expect("a row")).collect()
 }
 
-fn put(work: &Work<'_>, name: &str) -> Done<()> {
+fn put(work: &WriteContext<'_>, name: &str) -> SqliteResult<()> {
     work.connection.execute("INSERT INTO meta (name, value) VALUES (?1, '')", [name])?;
     Ok(())
 }
@@ -67,7 +67,7 @@ enum Act {
     Doomed,
 }
 
-fn act(work: &Work<'_>, act: Act) -> Done<()> {
+fn act(work: &WriteContext<'_>, act: Act) -> SqliteResult<()> {
     match act {
         Act::Put(name) => put(work, name),
         Act::Refused(name) => {
@@ -93,16 +93,16 @@ fn act(work: &Work<'_>, act: Act) -> Done<()> {
 }
 
 /// Does all of that in one transaction: the thread is held in it until everything is handed in.
-async fn together(writer: &Writer, acts: &[Act]) -> Vec<String> {
+async fn together(writer: &SqliteWriter, acts: &[Act]) -> Vec<String> {
     let (release, released) = mpsc::channel::<()>();
-    let held = move |_: &mut Work<'_>| {
+    let held = move |_: &mut WriteContext<'_>| {
         let _ = released.recv();
         Ok(())
     };
     let holding = hand_in(writer, held).await;
     let mut answers = Vec::new();
     for doing in acts.iter().copied() {
-        answers.push(hand_in(writer, move |work: &mut Work<'_>| act(work, doing)).await);
+        answers.push(hand_in(writer, move |work: &mut WriteContext<'_>| act(work, doing)).await);
     }
     // Again and again: a group that has to begin anew is not held once more.
     drop(release);
@@ -121,18 +121,18 @@ async fn together(writer: &Writer, acts: &[Act]) -> Vec<String> {
 
 /// Hands a job in without waiting for it.
 async fn hand_in(
-    writer: &Writer,
-    job: impl Fn(&mut Work<'_>) -> Done<()> + Send + 'static,
+    writer: &SqliteWriter,
+    job: impl Fn(&mut WriteContext<'_>) -> SqliteResult<()> + Send + 'static,
 ) -> oneshot::Receiver<Result<()>> {
     let (reply, answer) = oneshot::channel();
     let permit = writer.waiting.clone().acquire_owned().await.expect("a permit");
-    let task = Task { job, result: None, reply, permit };
-    writer.send(Message::Job(Box::new(task))).expect("handed in");
+    let task = WriteTask { job, result: None, reply, permit };
+    writer.send(WriterMessage::Job(Box::new(task))).expect("handed in");
     answer
 }
 
-async fn writer(temporary: &Temporary) -> Arc<Writer> {
-    Arc::new(Writer::open(temporary.place(), Hub::default()).await.expect("a writer"))
+async fn writer(temporary: &Temporary) -> Arc<SqliteWriter> {
+    Arc::new(SqliteWriter::open(temporary.place(), WakeHub::default()).await.expect("a writer"))
 }
 
 #[tokio::test]
@@ -151,12 +151,12 @@ async fn a_commit_that_fails_acknowledges_nobody() {
         let temporary = Temporary::new();
         let writer = writer(&temporary).await;
         together(&writer, &[Act::Put("before")]).await;
-        let marked = |work: &mut Work<'_>| {
+        let marked = |work: &mut WriteContext<'_>| {
             Ok(work.connection.execute_batch("CREATE TEMP TABLE mark (x)")?)
         };
         writer.write(0, marked).await.expect("marked");
         // One job alone, so that whoever shares its group is sure to share its fate.
-        let doomed = move |work: &mut Work<'_>| {
+        let doomed = move |work: &mut WriteContext<'_>| {
             put(work, "a")?;
             act(work, trouble)
         };
@@ -164,7 +164,7 @@ async fn a_commit_that_fails_acknowledges_nobody() {
         assert!(matches!(result, Err(StoreError::Unavailable(_))), "{result:?}");
         assert_eq!(temporary.rows(), ["before"]);
         // What comes next is written, on a connection that knows nothing of the old one.
-        let look = |work: &mut Work<'_>| {
+        let look = |work: &mut WriteContext<'_>| {
             put(work, "after")?;
             let mark = "SELECT count(*) FROM sqlite_temp_schema WHERE name = 'mark'";
             Ok(work.connection.query_row(mark, [], |row| row.get::<_, i64>(0))?)
@@ -190,7 +190,7 @@ async fn whoever_shares_a_group_that_fails_is_not_acknowledged_either() {
 async fn a_disk_that_is_full_refuses_one_job_and_goes_on() {
     let temporary = Temporary::new();
     let writer = writer(&temporary).await;
-    let large = |work: &mut Work<'_>| {
+    let large = |work: &mut WriteContext<'_>| {
         work.connection.execute_batch("PRAGMA max_page_count = 1")?;
         let rows = "INSERT INTO meta (name, value) VALUES ('large', hex(zeroblob(1000000)))";
         Ok(work.connection.execute_batch(rows)?)
@@ -198,7 +198,7 @@ async fn a_disk_that_is_full_refuses_one_job_and_goes_on() {
     let result = writer.write(0, large).await;
     assert!(matches!(result, Err(StoreError::Unavailable(_))), "{result:?}");
     assert_eq!(temporary.rows(), Vec::<String>::new());
-    let room = |work: &mut Work<'_>| {
+    let room = |work: &mut WriteContext<'_>| {
         work.connection.execute_batch("PRAGMA max_page_count = 1000000")?;
         put(work, "small")
     };
@@ -232,7 +232,7 @@ async fn more_than_may_wait_waits_outside() {
         let writer = writer.clone();
         let bytes = 64 << 20;
         tasks.spawn(async move {
-            let job = move |work: &mut Work<'_>| put(work, &format!("{number:02}"));
+            let job = move |work: &mut WriteContext<'_>| put(work, &format!("{number:02}"));
             writer.write(bytes, job).await
         });
     }
@@ -240,5 +240,5 @@ async fn more_than_may_wait_waits_outside() {
         result.expect("written");
     }
     assert_eq!(temporary.rows().len(), 64);
-    assert_eq!(writer.waiting.available_permits(), WAITING as usize);
+    assert_eq!(writer.waiting.available_permits(), MAX_WAITING as usize);
 }

@@ -11,10 +11,10 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_run::Body;
+use foxwedge_run::EventPayload;
 use foxwedge_store::{
-    Archive, Authority, Filter, Finalized, Lease, Page, PostgresStore, Result, RunState, Started,
-    Store, StoreError, Wake, close, sweep,
+    ArchiveStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage, PostgresStore,
+    Result, RunState, StartResult, Store, StoreError, StoreWake, close_run, sweep,
 };
 use tokio::time::sleep;
 
@@ -138,12 +138,12 @@ impl Agent<'_> {
         let run = &self.tale.run;
         let lease = match again(|| self.store.start_run(self.tale.start(&value(NAME), TTL))).await?
         {
-            Started::New { run: row, lease } => {
+            StartResult::New { run: row, lease } => {
                 say(&format!("started {run} {}", row.epoch));
                 lease
             }
             // An attempt that was not acknowledged, and took place all the same.
-            Started::Existing(row) => match row.lease.clone() {
+            StartResult::Existing(row) => match row.lease.clone() {
                 Some(lease) if lease.owner == value(NAME) => lease,
                 Some(_) | None => return Err(StoreError::Ended(Box::new(row))),
             },
@@ -153,24 +153,24 @@ impl Agent<'_> {
 
     async fn end(&self, lease: Lease) -> Result<()> {
         let run = &*self.tale.run;
-        let authority = Authority::Holder(lease);
+        let authority = CloseAuthority::Holder(lease);
         let finalized = match self.tale.end {
             End::ByHand => {
                 let closing = self.tale.closing(&self.story);
                 again(|| self.store.finalize(run, authority.clone(), closing.clone())).await?
             }
             End::Replayed | End::Left => {
-                let ended = Body::Ended(self.tale.ended());
-                again(|| close(self.store, run, ended.clone(), authority.clone())).await?
+                let ended = EventPayload::Ended(self.tale.ended());
+                again(|| close_run(self.store, run, ended.clone(), authority.clone())).await?
             }
         };
         match finalized {
-            Finalized::Won(row) => {
-                let head = again(|| self.store.head(run)).await?.expect("a run");
+            FinalizeResult::Recorded(row) => {
+                let head = again(|| self.store.log_head(run)).await?.expect("a run");
                 let chain: String = head.chain.iter().map(|byte| format!("{byte:02x}")).collect();
                 say(&format!("ended {run} {} {chain}", row.last));
             }
-            Finalized::Lost(_) => say(&format!("lost {run}")),
+            FinalizeResult::AlreadyEnded(_) => say(&format!("lost {run}")),
         }
         Ok(())
     }
@@ -194,8 +194,8 @@ async fn watch(store: Arc<PostgresStore>) {
     catch_up_all(&store, &mut seen).await;
     while let Some(wake) = watcher.next().await {
         match wake {
-            Wake::Run { run, .. } => catch_up(&store, &run, &mut seen).await,
-            Wake::All => catch_up_all(&store, &mut seen).await,
+            StoreWake::Run { run, .. } => catch_up(&store, &run, &mut seen).await,
+            StoreWake::All => catch_up_all(&store, &mut seen).await,
         }
     }
 }
@@ -208,9 +208,9 @@ struct Seen {
 }
 
 async fn catch_up_all(store: &PostgresStore, seen: &mut BTreeMap<String, Seen>) {
-    let mut page = Page { after: None, limit: 500 };
+    let mut page = ListPage { after: None, limit: 500 };
     loop {
-        let runs = patiently(|| store.runs(Filter::default(), page.clone())).await;
+        let runs = patiently(|| store.runs(ListFilter::default(), page.clone())).await;
         let Some(last) = runs.last() else { return };
         page.after = Some(last.id.clone());
         for run in &runs {
@@ -231,7 +231,7 @@ async fn catch_up(store: &PostgresStore, run: &str, seen: &mut BTreeMap<String, 
             say(&format!("failed watch: {run} has a gap behind {}", known.last));
         }
         known.last = last.seq;
-        known.ended = matches!(last.event.body, Body::Ended(_));
+        known.ended = matches!(last.event.body, EventPayload::Ended(_));
         say(&format!("saw {run} {}", known.last));
     }
     // Nobody ended a run without an end in its log.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use foxwedge_run::{Body, Ended, Event, Outcome};
+use foxwedge_run::{EventPayload, Outcome, RunEnd, RunEvent};
 use foxwedge_store::{
-    Authority, Closing, Finalized, Lease, PostgresStore, Result, Started, Store, StoreError,
+    CloseAuthority, FinalizeResult, Lease, PostgresStore, Result, RunClosing, StartResult, Store,
+    StoreError,
 };
 use tokio::time::sleep;
 
@@ -44,11 +45,11 @@ pub(crate) fn play() {
         let event = story.tale(&run).event(3).expect("an event");
         let append = || store.append(&run, &lease, vec![event.clone()]);
         say(verdict("append", insist(append).await));
-        let end = || store.finalize(&run, Authority::Holder(lease.clone()), closing(&run));
+        let end = || store.finalize(&run, CloseAuthority::Holder(lease.clone()), closing(&run));
         // It has ended, or somebody else is about to end it.
         let ended = insist(end).await;
         say(match ended {
-            Ok(Finalized::Lost(_)) => "refused end",
+            Ok(FinalizeResult::AlreadyEnded(_)) => "refused end",
             ended => verdict("end", ended),
         });
         say(verdict("renewal", insist(|| store.renew(&run, &lease, TTL)).await));
@@ -62,8 +63,8 @@ async fn hold(store: &PostgresStore, story: &Story) -> Option<(String, Lease)> {
     let run = tale.run.to_string();
     insist(|| store.create_session(Story::session(&tale.session))).await.ok()?;
     let lease = match insist(|| store.start_run(tale.start("sleeper", TTL))).await.ok()? {
-        Started::New { lease, .. } => lease,
-        Started::Existing(row) => row.lease?,
+        StartResult::New { lease, .. } => lease,
+        StartResult::Existing(row) => row.lease?,
     };
     let event = tale.event(2).expect("an event");
     insist(|| store.append(&run, &lease, vec![event.clone()])).await.ok()?;
@@ -88,8 +89,9 @@ async fn insist<T, F: Future<Output = Result<T>>>(work: impl Fn() -> F) -> Resul
     }
 }
 
-fn closing(run: &str) -> Closing {
-    let ended = Ended { outcome: Some(Outcome::Completed), ..Ended::default() };
-    let end = Event { seq: Some(3), ..Event::new(&run.into(), Body::Ended(ended.clone())) };
-    Closing { events: vec![end], ended, summary: Default::default(), records: Vec::new() }
+fn closing(run: &str) -> RunClosing {
+    let ended = RunEnd { outcome: Some(Outcome::Completed), ..RunEnd::default() };
+    let end =
+        RunEvent { seq: Some(3), ..RunEvent::new(&run.into(), EventPayload::Ended(ended.clone())) };
+    RunClosing { events: vec![end], ended, summary: Default::default(), records: Vec::new() }
 }

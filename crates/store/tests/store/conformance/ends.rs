@@ -2,46 +2,49 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::{Body, Ended, Outcome, Problem, Status, Summary, Usage};
-use foxwedge_store::{Archive, Authority, Closing, Finalized, NewRecord, RunRow, RunState};
+use foxwedge_run::{EventPayload, Outcome, RunEnd, RunProblem, RunSummary, RunUsage, ToolStatus};
+use foxwedge_store::{
+    ArchiveStore, CloseAuthority, FinalizeResult, NewRecord, RunClosing, RunRow, RunState,
+};
 
 use crate::sample::{
     at_work, closing, current, ended, event, log, new_run, record, refusal, says, started, texts,
 };
 
-fn won(finalized: Finalized) -> RunRow {
+fn won(finalized: FinalizeResult) -> RunRow {
     match finalized {
-        Finalized::Won(run) => run,
-        Finalized::Lost(run) => panic!("run `{}` had ended", run.id),
+        FinalizeResult::Recorded(run) => run,
+        FinalizeResult::AlreadyEnded(run) => panic!("run `{}` had ended", run.id),
     }
 }
 
-pub(crate) async fn an_end_is_recorded_with_all_that_belongs_to_it(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_is_recorded_with_all_that_belongs_to_it(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append_records("s", vec![record("a", None)]).await.expect("stored");
-    let ended = Ended {
+    let ended = RunEnd {
         outcome: Some(Outcome::Failed),
         text: Some("half a sent".to_owned()),
-        problem: Some(Problem {
+        problem: Some(RunProblem {
             message: "\"it\" broke".to_owned(),
             code: Some("broken".into()),
             fatal: true,
         }),
-        usage: Some(Usage { input: u64::MAX, output: 2, cached: 3, reasoning: 4 }),
+        usage: Some(RunUsage { input: u64::MAX, output: 2, cached: 3, reasoning: 4 }),
     };
-    let mut by_status = [0; Status::ALL.len()];
+    let mut by_status = [0; ToolStatus::ALL.len()];
     by_status[4] = 2;
     by_status[8] = 1;
-    let summary = Summary { available: Some(7), calls: 3, by_status };
+    let summary = RunSummary { available: Some(7), calls: 3, by_status };
     let left = NewRecord { run: Some("r".to_owned()), ..record("b", Some("a")) };
-    let events = vec![says(&run, 2, "x"), event(&run, 3, Body::Ended(ended.clone()))];
-    let closing = Closing {
+    let events = vec![says(&run, 2, "x"), event(&run, 3, EventPayload::Ended(ended.clone()))];
+    let closing = RunClosing {
         events: events.clone(),
         ended: ended.clone(),
         summary,
         records: vec![left.clone()],
     };
-    let finalized = store.finalize("r", Authority::Holder(lease), closing).await.expect("ended");
+    let finalized =
+        store.finalize("r", CloseAuthority::Holder(lease), closing).await.expect("ended");
     let row = won(finalized);
     let RunState::Ended { at, .. } = row.state else { panic!("{row:?}") };
     let expected = RunRow {
@@ -59,7 +62,7 @@ pub(crate) async fn an_end_is_recorded_with_all_that_belongs_to_it(store: Arc<im
     assert_eq!(at, 1_700_000_000_003, "the end says when it was");
 }
 
-pub(crate) async fn an_end_bears_the_time_of_its_event(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_bears_the_time_of_its_event(store: Arc<impl ArchiveStore>) {
     let at = |row: &RunRow| match row.state {
         RunState::Ended { at, .. } => at,
         RunState::Open => panic!("{row:?}"),
@@ -67,7 +70,7 @@ pub(crate) async fn an_end_bears_the_time_of_its_event(store: Arc<impl Archive>)
     let (run, _) = at_work(&*store, "s", "r1").await;
     let mut end = closing(&run, Outcome::Completed);
     end.events[0].at = Some(7);
-    let row = won(store.finalize("r1", Authority::Operator, end).await.expect("ended"));
+    let row = won(store.finalize("r1", CloseAuthority::Operator, end).await.expect("ended"));
     assert_eq!((at(&row), at(&current(&*store, "r1").await)), (7, 7));
     // The session was touched now, whatever the source says.
     let session = store.session("s").await.expect("an answer").expect("a session");
@@ -77,55 +80,57 @@ pub(crate) async fn an_end_bears_the_time_of_its_event(store: Arc<impl Archive>)
         let mut end = closing(&run, Outcome::Completed);
         end.events[0].at = None;
         end.events.truncate(events);
-        let row = won(store.finalize(id, Authority::Operator, end).await.expect("ended"));
+        let row = won(store.finalize(id, CloseAuthority::Operator, end).await.expect("ended"));
         assert!(at(&row) >= run.started, "{row:?}");
     }
 }
 
-pub(crate) async fn the_first_end_stands(store: Arc<impl Archive>) {
+pub(crate) async fn the_first_end_stands(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let first = store
-        .finalize("r", Authority::Operator, closing(&run, Outcome::Stopped))
+        .finalize("r", CloseAuthority::Operator, closing(&run, Outcome::Stopped))
         .await
         .expect("ended");
     let row = won(first);
     // Whoever comes second hears how it ended, whatever it holds.
-    for authority in [Authority::Holder(lease), Authority::Operator] {
+    for authority in [CloseAuthority::Holder(lease), CloseAuthority::Operator] {
         let second = store.finalize("r", authority, closing(&run, Outcome::Completed)).await;
-        assert_eq!(second.expect("an answer"), Finalized::Lost(row.clone()));
+        assert_eq!(second.expect("an answer"), FinalizeResult::AlreadyEnded(row.clone()));
     }
     assert_eq!(current(&*store, "r").await, row);
     assert_eq!(log(&*store, "r").await.len(), 2);
 }
 
-pub(crate) async fn a_stale_holder_does_not_end_a_run(store: Arc<impl Archive>) {
+pub(crate) async fn a_stale_holder_does_not_end_a_run(store: Arc<impl ArchiveStore>) {
     let (run, mut lease) = at_work(&*store, "s", "r").await;
     lease.fence = 7;
     let end = closing(&run, Outcome::Completed);
-    let refused = refusal(store.finalize("r", Authority::Holder(lease), end).await);
+    let refused = refusal(store.finalize("r", CloseAuthority::Holder(lease), end).await);
     assert_eq!(refused, "run `r` is held by somebody else: lease 1, yours is 7");
     assert_eq!(current(&*store, "r").await, run);
 }
 
-pub(crate) async fn an_operator_ends_a_run_without_a_lease(store: Arc<impl Archive>) {
+pub(crate) async fn an_operator_ends_a_run_without_a_lease(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 4)).await.expect("stored");
-    let refused = store.finalize("r", Authority::Operator, closing(&run, Outcome::Stopped)).await;
+    let refused =
+        store.finalize("r", CloseAuthority::Operator, closing(&run, Outcome::Stopped)).await;
     // Somebody went on: the operator reads, and tries again.
     assert_eq!(refusal(refused), "`r/2` is there already, and is something else");
     let run = current(&*store, "r").await;
-    let ended = store.finalize("r", Authority::Operator, closing(&run, Outcome::Stopped)).await;
+    let ended =
+        store.finalize("r", CloseAuthority::Operator, closing(&run, Outcome::Stopped)).await;
     assert_eq!(won(ended.expect("ended")).state.outcome(), Some(Outcome::Stopped));
-    let missing = store.finalize("none", Authority::Operator, closing(&run, Outcome::Stopped));
+    let missing = store.finalize("none", CloseAuthority::Operator, closing(&run, Outcome::Stopped));
     assert!(refusal(missing.await).contains("none"));
 }
 
-pub(crate) async fn an_ended_run_takes_nothing_more(store: Arc<impl Archive>) {
+pub(crate) async fn an_ended_run_takes_nothing_more(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 2)).await.expect("stored");
     let run = current(&*store, "r").await;
     let end = closing(&run, Outcome::Completed);
-    store.finalize("r", Authority::Holder(lease.clone()), end).await.expect("ended");
+    store.finalize("r", CloseAuthority::Holder(lease.clone()), end).await.expect("ended");
     let over = "run `r` has ended";
     assert_eq!(refusal(store.append("r", &lease, texts(&run, 4, 4)).await), over);
     assert_eq!(refusal(store.append("r", &lease, texts(&run, 2, 2)).await), over);
@@ -133,9 +138,9 @@ pub(crate) async fn an_ended_run_takes_nothing_more(store: Arc<impl Archive>) {
     assert_eq!(log(&*store, "r").await.len(), 3);
 }
 
-pub(crate) async fn an_end_has_to_be_the_last_event(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_has_to_be_the_last_event(store: Arc<impl ArchiveStore>) {
     let (run, _) = at_work(&*store, "s", "r").await;
-    let end = |seq| event(&run, seq, Body::Ended(ended(Outcome::Completed)));
+    let end = |seq| event(&run, seq, EventPayload::Ended(ended(Outcome::Completed)));
     let table = [
         vec![says(&run, 2, "x")],
         vec![end(2), says(&run, 3, "x")],
@@ -143,72 +148,72 @@ pub(crate) async fn an_end_has_to_be_the_last_event(store: Arc<impl Archive>) {
         vec![end(2), says(&run, 3, "x"), end(4)],
     ];
     for events in table {
-        let closing = Closing { events, ..closing(&run, Outcome::Completed) };
-        let refused = refusal(store.finalize("r", Authority::Operator, closing).await);
+        let closing = RunClosing { events, ..closing(&run, Outcome::Completed) };
+        let refused = refusal(store.finalize("r", CloseAuthority::Operator, closing).await);
         let expected = "run `r`: the last of the closing events is the end, and only the last";
         assert_eq!(refused, expected);
     }
     assert_eq!(current(&*store, "r").await, run);
 }
 
-pub(crate) async fn an_end_behind_a_gap_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_behind_a_gap_is_refused(store: Arc<impl ArchiveStore>) {
     let (run, _) = at_work(&*store, "s", "r").await;
     let later = RunRow { last: 5, ..run.clone() };
     let end = closing(&later, Outcome::Completed);
-    let refused = refusal(store.finalize("r", Authority::Operator, end).await);
+    let refused = refusal(store.finalize("r", CloseAuthority::Operator, end).await);
     assert_eq!(refused, "run `r` moved on: its next place is 2, not 6");
     assert_eq!(current(&*store, "r").await, run);
 }
 
-pub(crate) async fn an_end_without_events_is_recorded(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_without_events_is_recorded(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let bare = Closing { events: Vec::new(), ..closing(&run, Outcome::Interrupted) };
-    let row = won(store.finalize("r", Authority::Holder(lease), bare).await.expect("ended"));
+    let bare = RunClosing { events: Vec::new(), ..closing(&run, Outcome::Interrupted) };
+    let row = won(store.finalize("r", CloseAuthority::Holder(lease), bare).await.expect("ended"));
     assert_eq!((row.last, row.state.outcome()), (1, Some(Outcome::Interrupted)));
 }
 
-pub(crate) async fn an_end_whose_records_do_not_fit_is_not_recorded(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_whose_records_do_not_fit_is_not_recorded(store: Arc<impl ArchiveStore>) {
     let (run, _) = at_work(&*store, "s", "r").await;
     let records = vec![record("a", None), record("b", Some("none"))];
-    let end = Closing { records, ..closing(&run, Outcome::Completed) };
-    let refused = refusal(store.finalize("r", Authority::Operator, end).await);
+    let end = RunClosing { records, ..closing(&run, Outcome::Completed) };
+    let refused = refusal(store.finalize("r", CloseAuthority::Operator, end).await);
     assert_eq!(refused, "record `b` follows `none`, which is not there");
     assert_eq!(current(&*store, "r").await, run);
     assert_eq!(log(&*store, "r").await.len(), 1);
     assert_eq!(store.records("s", 0, 10).await.expect("records"), []);
 }
 
-pub(crate) async fn every_outcome_is_read_back(store: Arc<impl Archive>) {
+pub(crate) async fn every_outcome_is_read_back(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r").await;
     for outcome in Outcome::ALL {
         let id = format!("run-{}", outcome.name());
         let (run, _) = started(&*store, new_run("s", &id)).await;
         let end = closing(&run, outcome);
-        let row = won(store.finalize(&id, Authority::Operator, end).await.expect("ended"));
+        let row = won(store.finalize(&id, CloseAuthority::Operator, end).await.expect("ended"));
         assert_eq!(row.state.outcome(), Some(outcome));
         assert_eq!(current(&*store, &id).await, row);
     }
     // Nobody said how, and nothing else.
     let (run, _) = started(&*store, new_run("s", "plain")).await;
-    let plain = Closing {
+    let plain = RunClosing {
         events: Vec::new(),
-        ended: Ended::default(),
-        summary: Summary::default(),
+        ended: RunEnd::default(),
+        summary: RunSummary::default(),
         records: Vec::new(),
     };
-    let row = won(store.finalize(&run.id, Authority::Operator, plain).await.expect("ended"));
+    let row = won(store.finalize(&run.id, CloseAuthority::Operator, plain).await.expect("ended"));
     let RunState::Ended { at, .. } = row.state else { panic!("{row:?}") };
-    let (ended, summary) = (Ended::default(), Summary::default());
+    let (ended, summary) = (RunEnd::default(), RunSummary::default());
     assert_eq!(row.state, RunState::Ended { ended, summary, at });
 }
 
-pub(crate) async fn an_end_told_twice_is_told_once(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_told_twice_is_told_once(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let end = Closing { records: vec![record("a", None)], ..closing(&run, Outcome::Completed) };
-    let holder = Authority::Holder(lease);
+    let end = RunClosing { records: vec![record("a", None)], ..closing(&run, Outcome::Completed) };
+    let holder = CloseAuthority::Holder(lease);
     let row = won(store.finalize("r", holder.clone(), end.clone()).await.expect("ended"));
     // The acknowledgement was lost, and the caller tries again.
     let again = store.finalize("r", holder, end).await.expect("an answer");
-    assert_eq!(again, Finalized::Lost(row));
+    assert_eq!(again, FinalizeResult::AlreadyEnded(row));
     assert_eq!(store.records("s", 0, 10).await.expect("records").len(), 1);
 }

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use foxwedge_run::Outcome;
-use foxwedge_store::{Archive, Authority, Lease, NewRun, sweep};
+use foxwedge_store::{ArchiveStore, CloseAuthority, Lease, NewRun, sweep};
 
 use crate::sample::{
     LONG, at_work, closing, current, log, new_run, new_session, refusal, started, texts,
 };
 
 /// A session with a run whose lease has run out.
-async fn abandoned(store: &impl Archive, id: &str) -> (foxwedge_store::RunRow, Lease) {
+async fn abandoned(store: &impl ArchiveStore, id: &str) -> (foxwedge_store::RunRow, Lease) {
     store.create_session(new_session("s")).await.expect("a session");
     started(store, NewRun { ttl: 0, ..new_run("s", id) }).await
 }
 
-pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl ArchiveStore>) {
     let (run, stale) = abandoned(&*store, "r").await;
     let lease = store.take_over("r", "node-2", LONG).await.expect("an answer").expect("a lease");
     assert_eq!(lease, Lease { owner: "node-2".to_owned(), fence: 2 });
@@ -24,7 +24,7 @@ pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl Archive>) {
     assert_eq!(refusal(store.append("r", &stale, texts(&run, 2, 2)).await), fenced);
     assert_eq!(refusal(store.append("r", &stale, Vec::new()).await), fenced);
     assert_eq!(refusal(store.renew("r", &stale, LONG).await), fenced);
-    let holder = Authority::Holder(stale);
+    let holder = CloseAuthority::Holder(stale);
     let end = closing(&run, Outcome::Completed);
     assert_eq!(refusal(store.finalize("r", holder, end).await), fenced);
     assert_eq!(log(&*store, "r").await.len(), 1);
@@ -32,7 +32,7 @@ pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl Archive>) {
 }
 
 pub(crate) async fn a_lease_that_ran_out_still_writes_until_somebody_takes_it(
-    store: Arc<impl Archive>,
+    store: Arc<impl ArchiveStore>,
 ) {
     let (run, lease) = abandoned(&*store, "r").await;
     assert_eq!(store.append("r", &lease, texts(&run, 2, 3)).await.expect("stored"), 3);
@@ -40,7 +40,7 @@ pub(crate) async fn a_lease_that_ran_out_still_writes_until_somebody_takes_it(
     assert_eq!(store.take_over("r", "node-2", LONG).await.expect("an answer"), None);
 }
 
-pub(crate) async fn a_held_run_is_not_taken(store: Arc<impl Archive>) {
+pub(crate) async fn a_held_run_is_not_taken(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     for owner in ["node-2", "node-1"] {
         assert_eq!(store.take_over("r", owner, LONG).await.expect("an answer"), None);
@@ -49,15 +49,15 @@ pub(crate) async fn a_held_run_is_not_taken(store: Arc<impl Archive>) {
     store.append("r", &lease, texts(&run, 2, 2)).await.expect("still held");
 }
 
-pub(crate) async fn an_ended_run_is_not_taken(store: Arc<impl Archive>) {
+pub(crate) async fn an_ended_run_is_not_taken(store: Arc<impl ArchiveStore>) {
     let (run, lease) = abandoned(&*store, "r").await;
     let end = closing(&run, Outcome::Completed);
-    store.finalize("r", Authority::Holder(lease), end).await.expect("ended");
+    store.finalize("r", CloseAuthority::Holder(lease), end).await.expect("ended");
     assert_eq!(store.take_over("r", "node-2", 0).await.expect("an answer"), None);
-    assert_eq!(store.abandoned(10).await.expect("a list"), []);
+    assert_eq!(store.abandoned_runs(10).await.expect("a list"), []);
 }
 
-pub(crate) async fn fences_go_up(store: Arc<impl Archive>) {
+pub(crate) async fn fences_go_up(store: Arc<impl ArchiveStore>) {
     abandoned(&*store, "r").await;
     let mut fences = Vec::new();
     for owner in ["node-2", "node-1", "node-1"] {
@@ -68,7 +68,7 @@ pub(crate) async fn fences_go_up(store: Arc<impl Archive>) {
     assert_eq!(fences, [2, 3, 4]);
 }
 
-pub(crate) async fn a_renewed_run_is_not_abandoned(store: Arc<impl Archive>) {
+pub(crate) async fn a_renewed_run_is_not_abandoned(store: Arc<impl ArchiveStore>) {
     let (_, lease) = abandoned(&*store, "r").await;
     assert_eq!(ids(&*store, 10).await, ["r"]);
     store.renew("r", &lease, LONG).await.expect("renewed");
@@ -78,22 +78,22 @@ pub(crate) async fn a_renewed_run_is_not_abandoned(store: Arc<impl Archive>) {
     assert_eq!(ids(&*store, 10).await, ["r"]);
 }
 
-pub(crate) async fn abandoned_runs_are_told_the_longest_first(store: Arc<impl Archive>) {
+pub(crate) async fn abandoned_runs_are_told_the_longest_first(store: Arc<impl ArchiveStore>) {
     for id in ["r1", "r2", "r3"] {
         abandoned(&*store, id).await;
     }
     started(&*store, new_run("s", "held")).await;
-    let found = store.abandoned(10).await.expect("a list");
+    let found = store.abandoned_runs(10).await.expect("a list");
     let until: Vec<_> = found.iter().map(|run| run.lease_until).collect();
     assert!(until.is_sorted(), "{until:?}");
     let mut ids: Vec<_> = found.iter().map(|run| run.id.as_str()).collect();
     ids.sort_unstable();
     assert_eq!(ids, ["r1", "r2", "r3"]);
-    assert_eq!(store.abandoned(2).await.expect("a list")[..], found[..2]);
-    assert_eq!(store.abandoned(0).await.expect("a list"), []);
+    assert_eq!(store.abandoned_runs(2).await.expect("a list")[..], found[..2]);
+    assert_eq!(store.abandoned_runs(0).await.expect("a list"), []);
 }
 
-pub(crate) async fn the_lease_that_runs_out_first_is_known(store: Arc<impl Archive>) {
+pub(crate) async fn the_lease_that_runs_out_first_is_known(store: Arc<impl ArchiveStore>) {
     assert_eq!(store.earliest_lease().await.expect("an answer"), None);
     store.create_session(new_session("s")).await.expect("a session");
     let earliest = async || store.earliest_lease().await.expect("an answer");
@@ -110,7 +110,7 @@ pub(crate) async fn the_lease_that_runs_out_first_is_known(store: Arc<impl Archi
     assert!((LONG / 6..=LONG / 3).contains(&rest), "{rest}");
 }
 
-pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     for forged in [
         Lease { owner: "node-2".to_owned(), ..lease.clone() },
@@ -124,15 +124,15 @@ pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn a_very_long_lease_holds(store: Arc<impl Archive>) {
+pub(crate) async fn a_very_long_lease_holds(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let (run, lease) = started(&*store, NewRun { ttl: u64::MAX, ..new_run("s", "r") }).await;
     assert!(run.lease_until > Some(4_102_444_800_000), "{run:?}");
     assert_eq!(store.take_over("r", "node-2", 1).await.expect("an answer"), None);
     store.renew("r", &lease, u64::MAX).await.expect("renewed");
-    assert_eq!(store.abandoned(1).await.expect("a list"), []);
+    assert_eq!(store.abandoned_runs(1).await.expect("a list"), []);
 }
 
-async fn ids(store: &impl Archive, limit: usize) -> Vec<String> {
-    store.abandoned(limit).await.expect("a list").into_iter().map(|run| run.id).collect()
+async fn ids(store: &impl ArchiveStore, limit: usize) -> Vec<String> {
+    store.abandoned_runs(limit).await.expect("a list").into_iter().map(|run| run.id).collect()
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::{Event, Outcome};
+use foxwedge_run::{Outcome, RunEvent};
 use foxwedge_store::{
-    Archive, Authority, Closing, NewRecord, NewRun, NewSession, Snapshot, limits,
+    AgentSnapshot, ArchiveStore, CloseAuthority, NewRecord, NewRun, NewSession, RunClosing, limits,
 };
 
 use crate::sample::{
     at_work, closing, current, event, log, new_run, new_session, record, refusal, says, texts,
 };
 
-pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl Archive>) {
+pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r").await;
     let long = "x".repeat(limits::ID_BYTES + 1);
     let hostile = [
@@ -50,7 +50,7 @@ pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl Archive>)
     store.append_records(&longest, vec![record(&longest, None)]).await.expect("a record");
 }
 
-pub(crate) async fn what_is_no_json_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn what_is_no_json_is_refused(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for text in ["", "{", "{} {}", "nul", "'a'", "{\"a\":1,}", "\"\u{1}\"", "[1", "\u{feff}{}"] {
         let bad = NewRecord { body: text.to_owned(), ..record("a", None) };
@@ -67,7 +67,7 @@ pub(crate) async fn what_is_no_json_is_refused(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn what_cannot_be_kept_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn what_cannot_be_kept_is_refused(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let long = "x".repeat(limits::TITLE_BYTES + 1);
     for (text, told) in [("a\0b", "holds U+0000"), (long.as_str(), "bytes, the limit is")] {
@@ -106,7 +106,7 @@ pub(crate) async fn what_cannot_be_kept_is_refused(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn one_more_event_than_allowed_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn one_more_event_than_allowed_is_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let most = limits::APPEND_EVENTS as u64;
     let refused = refusal(store.append("r", &lease, texts(&run, 2, most + 2)).await);
@@ -118,12 +118,14 @@ pub(crate) async fn one_more_event_than_allowed_is_refused(store: Arc<impl Archi
     assert_eq!(refused, "more than 10000 records at once");
     let records = (0..=limits::APPEND_RECORDS).map(|n| record(&format!("r{n}"), None)).collect();
     let run = current(&*store, "r").await;
-    let end = Closing { records, ..closing(&run, Outcome::Completed) };
-    let refused = refusal(store.finalize("r", Authority::Operator, end).await);
+    let end = RunClosing { records, ..closing(&run, Outcome::Completed) };
+    let refused = refusal(store.finalize("r", CloseAuthority::Operator, end).await);
     assert_eq!(refused, "more than 10000 records at once");
 }
 
-pub(crate) async fn an_event_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+pub(crate) async fn an_event_may_be_as_large_as_allowed_and_not_larger(
+    store: Arc<impl ArchiveStore>,
+) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let around = foxwedge_run::wire::write(&says(&run, 2, "")).len();
     let room = limits::EVENT_BYTES - around;
@@ -135,7 +137,9 @@ pub(crate) async fn an_event_may_be_as_large_as_allowed_and_not_larger(store: Ar
     assert!(log(&*store, "r").await[1] == largest);
 }
 
-pub(crate) async fn a_snapshot_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+pub(crate) async fn a_snapshot_may_be_as_large_as_allowed_and_not_larger(
+    store: Arc<impl ArchiveStore>,
+) {
     store.create_session(new_session("s")).await.expect("a session");
     let larger = snapshot("agent", limits::SNAPSHOT_BYTES + 1);
     let refused = refusal(store.put_snapshot("s", larger).await);
@@ -145,12 +149,14 @@ pub(crate) async fn a_snapshot_may_be_as_large_as_allowed_and_not_larger(store: 
     assert!(store.snapshot("s", "agent").await.expect("an answer") == Some(largest));
 }
 
-pub(crate) async fn an_append_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+pub(crate) async fn an_append_may_be_as_large_as_allowed_and_not_larger(
+    store: Arc<impl ArchiveStore>,
+) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let eighth = limits::APPEND_BYTES / 8;
     let around = foxwedge_run::wire::write(&says(&run, 2, "")).len();
     let fill = |seq| says(&run, seq, &"x".repeat(eighth - around));
-    let mut events: Vec<Event> = (2..10).map(fill).collect();
+    let mut events: Vec<RunEvent> = (2..10).map(fill).collect();
     events.push(says(&run, 10, ""));
     let refused = refusal(store.append("r", &lease, events.clone()).await);
     assert!(refused.starts_with("all events: "), "{refused}");
@@ -159,15 +165,17 @@ pub(crate) async fn an_append_may_be_as_large_as_allowed_and_not_larger(store: A
     assert_eq!(store.append("r", &lease, events).await.expect("stored"), 9);
     // The same holds at the end of a run.
     let run = current(&*store, "r").await;
-    let mut events: Vec<Event> = (10..18).map(fill).collect();
-    let ended = foxwedge_run::Body::Ended(Default::default());
+    let mut events: Vec<RunEvent> = (10..18).map(fill).collect();
+    let ended = foxwedge_run::EventPayload::Ended(Default::default());
     events.push(event(&run, 18, ended));
-    let end = Closing { events, ..closing(&run, Outcome::Completed) };
-    let refused = refusal(store.finalize("r", Authority::Holder(lease), end).await);
+    let end = RunClosing { events, ..closing(&run, Outcome::Completed) };
+    let refused = refusal(store.finalize("r", CloseAuthority::Holder(lease), end).await);
     assert!(refused.starts_with("all events: "), "{refused}");
 }
 
-pub(crate) async fn a_record_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+pub(crate) async fn a_record_may_be_as_large_as_allowed_and_not_larger(
+    store: Arc<impl ArchiveStore>,
+) {
     store.create_session(new_session("s")).await.expect("a session");
     let of = |bytes: usize| {
         let body = format!("\"{}\"", "x".repeat(bytes - 2));
@@ -178,6 +186,6 @@ pub(crate) async fn a_record_may_be_as_large_as_allowed_and_not_larger(store: Ar
     store.append_records("s", of(limits::RECORD_BYTES)).await.expect("stored");
 }
 
-fn snapshot(name: &str, bytes: usize) -> Snapshot {
-    Snapshot { name: name.to_owned(), body: vec![7; bytes], expires: None }
+fn snapshot(name: &str, bytes: usize) -> AgentSnapshot {
+    AgentSnapshot { name: name.to_owned(), body: vec![7; bytes], expires: None }
 }

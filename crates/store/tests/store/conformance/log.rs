@@ -2,12 +2,12 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use foxwedge_run::{Body, Event, Json, Text};
-use foxwedge_store::{Archive, NewRun, verify};
+use foxwedge_run::{EventPayload, RawJson, RunEvent, TextUpdate};
+use foxwedge_store::{ArchiveStore, NewRun, verify_log};
 
 use crate::sample::{at_work, current, event, log, new_run, places, refusal, says, started, texts};
 
-pub(crate) async fn events_are_read_as_they_were_told(store: Arc<impl Archive>) {
+pub(crate) async fn events_are_read_as_they_were_told(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let told = texts(&run, 2, 4);
     assert_eq!(store.append("r", &lease, told.clone()).await.expect("stored"), 4);
@@ -16,10 +16,10 @@ pub(crate) async fn events_are_read_as_they_were_told(store: Arc<impl Archive>) 
     assert_eq!(found.len(), 5);
     assert_eq!(found[1..4], told);
     assert_eq!(current(&*store, "r").await.last, 5);
-    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    assert_eq!(verify_log(&*store, "r").await.expect("verified"), []);
 }
 
-pub(crate) async fn events_are_read_page_by_page(store: Arc<impl Archive>) {
+pub(crate) async fn events_are_read_page_by_page(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 10)).await.expect("stored");
     let table: [(u64, usize, &[u64]); 8] = [
@@ -38,7 +38,7 @@ pub(crate) async fn events_are_read_page_by_page(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn events_told_again_are_passed_over(store: Arc<impl Archive>) {
+pub(crate) async fn events_told_again_are_passed_over(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let told = texts(&run, 2, 6);
     for _ in 0..3 {
@@ -48,16 +48,18 @@ pub(crate) async fn events_told_again_are_passed_over(store: Arc<impl Archive>) 
     assert_eq!(log(&*store, "r").await[1..], told);
 }
 
-pub(crate) async fn events_told_again_and_more_go_on(store: Arc<impl Archive>) {
+pub(crate) async fn events_told_again_and_more_go_on(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 4)).await.expect("stored");
     assert_eq!(store.append("r", &lease, texts(&run, 3, 7)).await.expect("stored"), 7);
     assert_eq!(log(&*store, "r").await[1..], texts(&run, 2, 7));
 }
 
-pub(crate) async fn events_told_again_without_a_time_are_passed_over(store: Arc<impl Archive>) {
+pub(crate) async fn events_told_again_without_a_time_are_passed_over(
+    store: Arc<impl ArchiveStore>,
+) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let timeless = vec![Event { at: None, ..says(&run, 2, "x") }];
+    let timeless = vec![RunEvent { at: None, ..says(&run, 2, "x") }];
     store.append("r", &lease, timeless.clone()).await.expect("stored");
     let found = log(&*store, "r").await;
     assert!(found[1].at.is_some(), "{found:?}");
@@ -68,13 +70,13 @@ pub(crate) async fn events_told_again_without_a_time_are_passed_over(store: Arc<
     assert_eq!(refused, "`r/2` is there already, and is something else");
 }
 
-pub(crate) async fn events_with_other_content_are_a_conflict(store: Arc<impl Archive>) {
+pub(crate) async fn events_with_other_content_are_a_conflict(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 4)).await.expect("stored");
     let table = [
         (vec![says(&run, 3, "other")], 3),
         (vec![says(&run, 2, "word 2"), says(&run, 3, "word 4")], 3),
-        (vec![Event { at: None, ..says(&run, 4, "other") }], 4),
+        (vec![RunEvent { at: None, ..says(&run, 4, "other") }], 4),
         (vec![says(&run, 1, "no start")], 1),
         (vec![says(&run, 4, "other"), says(&run, 5, "more")], 4),
     ];
@@ -85,7 +87,7 @@ pub(crate) async fn events_with_other_content_are_a_conflict(store: Arc<impl Arc
     assert_eq!(log(&*store, "r").await[1..], texts(&run, 2, 4));
 }
 
-pub(crate) async fn a_refused_append_leaves_nothing_behind(store: Arc<impl Archive>) {
+pub(crate) async fn a_refused_append_leaves_nothing_behind(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 3)).await.expect("stored");
     let before = (current(&*store, "r").await, log(&*store, "r").await);
@@ -96,7 +98,7 @@ pub(crate) async fn a_refused_append_leaves_nothing_behind(store: Arc<impl Archi
     assert_eq!((current(&*store, "r").await, log(&*store, "r").await), before);
 }
 
-pub(crate) async fn a_gap_is_refused(store: Arc<impl Archive>) {
+pub(crate) async fn a_gap_is_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let refused = refusal(store.append("r", &lease, texts(&run, 3, 4)).await);
     assert_eq!(refused, "run `r` moved on: its next place is 2, not 3");
@@ -108,51 +110,51 @@ pub(crate) async fn a_gap_is_refused(store: Arc<impl Archive>) {
     assert_eq!(refused, "event 2 of run `r`: it does not follow the event before it");
 }
 
-pub(crate) async fn events_of_another_run_are_refused(store: Arc<impl Archive>) {
+pub(crate) async fn events_of_another_run_are_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let other = Event { run: "other".into(), ..says(&run, 2, "x") };
+    let other = RunEvent { run: "other".into(), ..says(&run, 2, "x") };
     let refused = refusal(store.append("r", &lease, vec![other]).await);
     assert_eq!(refused, "event 2 of run `r`: it belongs to another run");
 }
 
-pub(crate) async fn events_of_another_epoch_are_refused(store: Arc<impl Archive>) {
+pub(crate) async fn events_of_another_epoch_are_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let other = Event { epoch: Some(2), ..says(&run, 2, "x") };
+    let other = RunEvent { epoch: Some(2), ..says(&run, 2, "x") };
     let refused = refusal(store.append("r", &lease, vec![other]).await);
     assert_eq!(refused, "event 2 of run `r`: it bears the epoch of another run");
 }
 
-pub(crate) async fn events_without_a_place_are_refused(store: Arc<impl Archive>) {
+pub(crate) async fn events_without_a_place_are_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     for seq in [None, Some(0), Some(u64::MAX), Some(1 << 40)] {
-        let event = Event { seq, ..says(&run, 2, "x") };
+        let event = RunEvent { seq, ..says(&run, 2, "x") };
         let refused = refusal(store.append("r", &lease, vec![event]).await);
         assert!(refused.ends_with("it has no place in the log"), "{refused}");
     }
 }
 
-pub(crate) async fn an_event_that_does_not_know_its_epoch_gets_it(store: Arc<impl Archive>) {
+pub(crate) async fn an_event_that_does_not_know_its_epoch_gets_it(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r1").await;
     let (run, lease) = started(&*store, new_run("s", "r2")).await;
-    let event = Event { epoch: None, ..says(&run, 2, "x") };
+    let event = RunEvent { epoch: None, ..says(&run, 2, "x") };
     store.append("r2", &lease, vec![event.clone()]).await.expect("stored");
-    assert_eq!(log(&*store, "r2").await[1], Event { epoch: Some(2), ..event.clone() });
+    assert_eq!(log(&*store, "r2").await[1], RunEvent { epoch: Some(2), ..event.clone() });
     assert_eq!(store.append("r2", &lease, vec![event]).await.expect("told again"), 2);
 }
 
-pub(crate) async fn an_end_is_not_appended(store: Arc<impl Archive>) {
+pub(crate) async fn an_end_is_not_appended(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let end = event(&run, 2, Body::Ended(Default::default()));
+    let end = event(&run, 2, EventPayload::Ended(Default::default()));
     let refused = refusal(store.append("r", &lease, vec![end]).await);
     assert_eq!(refused, "event 2 of run `r`: the end of a run is told by finalizing it");
 }
 
-pub(crate) async fn an_append_of_nothing_changes_nothing(store: Arc<impl Archive>) {
+pub(crate) async fn an_append_of_nothing_changes_nothing(store: Arc<impl ArchiveStore>) {
     let (_, lease) = at_work(&*store, "s", "r").await;
     assert_eq!(store.append("r", &lease, Vec::new()).await.expect("nothing"), 1);
 }
 
-pub(crate) async fn a_run_that_is_not_there_has_no_log(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_that_is_not_there_has_no_log(store: Arc<impl ArchiveStore>) {
     let (_, lease) = at_work(&*store, "s", "r").await;
     let missing = "run `none` does not exist";
     assert_eq!(refusal(store.append("none", &lease, Vec::new()).await), missing);
@@ -160,22 +162,22 @@ pub(crate) async fn a_run_that_is_not_there_has_no_log(store: Arc<impl Archive>)
     assert_eq!(refusal(store.raw_events("none", 0, 10).await), missing);
     assert_eq!(refusal(store.renew("none", &lease, 1).await), missing);
     assert_eq!(refusal(store.take_over("none", "me", 1).await), missing);
-    assert_eq!(refusal(verify(&*store, "none").await), missing);
+    assert_eq!(refusal(verify_log(&*store, "none").await), missing);
 }
 
-pub(crate) async fn unknown_events_keep_their_place(store: Arc<impl Archive>) {
+pub(crate) async fn unknown_events_keep_their_place(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let raw =
         "{\"runId\":\"r\",\"epoch\":1,\"seq\":2,\"at\":5,\"type\":\"of-the-future\",\"x\":[1]}";
     let future = foxwedge_run::wire::read(raw).expect("an event");
-    assert!(matches!(future.body, Body::Unknown { .. }), "{future:?}");
+    assert!(matches!(future.body, EventPayload::Unknown { .. }), "{future:?}");
     let events = vec![future.clone(), says(&run, 3, "x")];
     store.append("r", &lease, events.clone()).await.expect("stored");
     assert_eq!(log(&*store, "r").await[1..], events);
     assert_eq!(store.append("r", &lease, events).await.expect("told again"), 3);
 }
 
-pub(crate) async fn a_payload_of_a_megabyte_is_kept(store: Arc<impl Archive>) {
+pub(crate) async fn a_payload_of_a_megabyte_is_kept(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let long = "é\"\\\n".repeat(250_000);
     let events = vec![says(&run, 2, &long), says(&run, 3, "short"), says(&run, 4, &long)];
@@ -183,7 +185,7 @@ pub(crate) async fn a_payload_of_a_megabyte_is_kept(store: Arc<impl Archive>) {
     assert_eq!(log(&*store, "r").await[1..], events);
 }
 
-pub(crate) async fn hostile_text_is_kept(store: Arc<impl Archive>) {
+pub(crate) async fn hostile_text_is_kept(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let table = [
         "\0\u{1}\u{7f}\u{80}\u{ffff}\u{10ffff}",
@@ -192,12 +194,13 @@ pub(crate) async fn hostile_text_is_kept(store: Arc<impl Archive>) {
         "\\u0000 \\\\ \" ' ` ${x} %s {}",
         "",
     ];
-    let events: Vec<Event> = (2..).zip(table).map(|(seq, words)| says(&run, seq, words)).collect();
+    let events: Vec<RunEvent> =
+        (2..).zip(table).map(|(seq, words)| says(&run, seq, words)).collect();
     store.append("r", &lease, events.clone()).await.expect("stored");
     assert_eq!(log(&*store, "r").await[1..], events);
     let progress = |seq, raw: &str| {
-        let content = Json::parse(raw).expect("JSON");
-        event(&run, seq, Body::Progress { call: Default::default(), content })
+        let content = RawJson::parse(raw).expect("JSON");
+        event(&run, seq, EventPayload::ToolProgress { call: Default::default(), content })
     };
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
     let more = vec![
@@ -209,7 +212,7 @@ pub(crate) async fn hostile_text_is_kept(store: Arc<impl Archive>) {
     assert_eq!(log(&*store, "r").await[6..], more);
 }
 
-pub(crate) async fn a_hundred_thousand_events_are_read_back(store: Arc<impl Archive>) {
+pub(crate) async fn a_hundred_thousand_events_are_read_back(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     let mut last = 1;
     while last < 100_000 {
@@ -222,16 +225,17 @@ pub(crate) async fn a_hundred_thousand_events_are_read_back(store: Arc<impl Arch
         let page = store.events("r", after, 7_000).await.expect("a page");
         let Some(end) = page.last() else { break };
         assert_eq!(places(&page), (after + 1..=end.seq).collect::<Vec<u64>>());
-        let words = Text { delta: Some(format!("word {}", end.seq)), ..Text::default() };
-        assert_eq!(end.event.body, Body::Text(words));
+        let words =
+            TextUpdate { delta: Some(format!("word {}", end.seq)), ..TextUpdate::default() };
+        assert_eq!(end.event.body, EventPayload::Text(words));
         after = end.seq;
     }
     assert_eq!(after, 100_000);
     assert_eq!(current(&*store, "r").await.last, 100_000);
-    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    assert_eq!(verify_log(&*store, "r").await.expect("verified"), []);
 }
 
-pub(crate) async fn links_differ_and_depend_on_all_before(store: Arc<impl Archive>) {
+pub(crate) async fn links_differ_and_depend_on_all_before(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r0").await;
     let mut links = HashSet::new();
     let mut first = Vec::new();
@@ -243,7 +247,7 @@ pub(crate) async fn links_differ_and_depend_on_all_before(store: Arc<impl Archiv
         let stored = store.events(id, 0, 10).await.expect("the log");
         links.extend(stored.iter().map(|event| event.chain));
         first.push(stored[4].chain);
-        let head = store.head(id).await.expect("an answer").expect("a head");
+        let head = store.log_head(id).await.expect("an answer").expect("a head");
         assert_eq!((head.last, head.chain), (5, stored[4].chain));
     }
     assert_eq!(links.len(), 10);

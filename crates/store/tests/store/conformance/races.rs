@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, future::Future, sync::Arc};
 
-use foxwedge_run::{Body, Outcome, Stop};
+use foxwedge_run::{EventPayload, Outcome, StopRequest};
 use foxwedge_store::{
-    Archive, Authority, Finalized, Lease, NewRun, Result, RunRow, RunState, Started, StoreError,
-    close, sweep,
+    ArchiveStore, CloseAuthority, FinalizeResult, Lease, NewRun, Result, RunRow, RunState,
+    StartResult, StoreError, close_run, sweep,
 };
 use tokio::{sync::Barrier, task::JoinSet};
 
@@ -34,7 +34,7 @@ where
     tasks.join_all().await
 }
 
-pub(crate) async fn eight_starts_with_one_key_make_one_run(store: Arc<impl Archive>) {
+pub(crate) async fn eight_starts_with_one_key_make_one_run(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let results = eight(|number| {
@@ -48,11 +48,11 @@ pub(crate) async fn eight_starts_with_one_key_make_one_run(store: Arc<impl Archi
         let mut new = 0;
         for result in results {
             match result {
-                Started::New { run, .. } => {
+                StartResult::New { run, .. } => {
                     new += 1;
                     ids.insert(run.id);
                 }
-                Started::Existing(run) => {
+                StartResult::Existing(run) => {
                     ids.insert(run.id);
                 }
             }
@@ -63,7 +63,7 @@ pub(crate) async fn eight_starts_with_one_key_make_one_run(store: Arc<impl Archi
     assert_eq!(session.epoch, ROUNDS as u64);
 }
 
-pub(crate) async fn eight_starts_make_eight_epochs(store: Arc<impl Archive>) {
+pub(crate) async fn eight_starts_make_eight_epochs(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let mut epochs = BTreeSet::new();
     for round in 1..=ROUNDS {
@@ -80,7 +80,7 @@ pub(crate) async fn eight_starts_make_eight_epochs(store: Arc<impl Archive>) {
     assert_eq!(epochs, (1..=(EIGHT * ROUNDS) as u64).collect());
 }
 
-pub(crate) async fn eight_ends_make_one(store: Arc<impl Archive>) {
+pub(crate) async fn eight_ends_make_one(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let id = format!("r{round}");
@@ -88,8 +88,8 @@ pub(crate) async fn eight_ends_make_one(store: Arc<impl Archive>) {
         let results = eight(|number| {
             let (store, run) = (store.clone(), run.clone());
             let authority = match number % 2 {
-                0 => Authority::Operator,
-                _ => Authority::Holder(lease.clone()),
+                0 => CloseAuthority::Operator,
+                _ => CloseAuthority::Holder(lease.clone()),
             };
             let end = closing(&run, Outcome::ALL[number]);
             async move { store.finalize(&run.id, authority, end).await.expect("an answer") }
@@ -98,13 +98,13 @@ pub(crate) async fn eight_ends_make_one(store: Arc<impl Archive>) {
         let won: Vec<&RunRow> = results
             .iter()
             .filter_map(|result| match result {
-                Finalized::Won(run) => Some(run),
-                Finalized::Lost(_) => None,
+                FinalizeResult::Recorded(run) => Some(run),
+                FinalizeResult::AlreadyEnded(_) => None,
             })
             .collect();
         assert_eq!(won.len(), 1);
         for result in &results {
-            let (Finalized::Won(run) | Finalized::Lost(run)) = result;
+            let (FinalizeResult::Recorded(run) | FinalizeResult::AlreadyEnded(run)) = result;
             assert_eq!(run, won[0]);
         }
         assert_eq!(&current(&*store, &id).await, won[0]);
@@ -112,7 +112,7 @@ pub(crate) async fn eight_ends_make_one(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn eight_takers_get_one_lease(store: Arc<impl Archive>) {
+pub(crate) async fn eight_takers_get_one_lease(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let id = format!("r{round}");
@@ -130,7 +130,7 @@ pub(crate) async fn eight_takers_get_one_lease(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn eight_appends_to_one_place_store_one(store: Arc<impl Archive>) {
+pub(crate) async fn eight_appends_to_one_place_store_one(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     for seq in 2..=(1 + ROUNDS as u64) {
         let results = eight(|number| {
@@ -147,7 +147,7 @@ pub(crate) async fn eight_appends_to_one_place_store_one(store: Arc<impl Archive
     assert_eq!(log(&*store, "r").await.len(), 1 + ROUNDS);
 }
 
-pub(crate) async fn eight_sweepers_close_a_run_once(store: Arc<impl Archive>) {
+pub(crate) async fn eight_sweepers_close_a_run_once(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for number in 1..=20 {
         started(&*store, NewRun { ttl: 0, ..new_run("s", &format!("r{number}")) }).await;
@@ -168,7 +168,7 @@ pub(crate) async fn eight_sweepers_close_a_run_once(store: Arc<impl Archive>) {
     }
 }
 
-pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive>) {
+pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let id = format!("r{round}");
@@ -188,8 +188,8 @@ pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive
             last
         });
         let stopped = loop {
-            let stop = Body::Stop(Stop { grace: 0 });
-            match close(&*store, &id, stop, Authority::Operator).await {
+            let stop = EventPayload::Stop(StopRequest { grace: 0 });
+            match close_run(&*store, &id, stop, CloseAuthority::Operator).await {
                 Ok(finalized) => break finalized,
                 // The writer was faster every time.
                 Err(StoreError::Stale { .. } | StoreError::Conflict(_)) => {}
@@ -197,19 +197,21 @@ pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive
             }
         };
         let written = writer.await.expect("the writer");
-        let Finalized::Won(run) = stopped else { panic!("{stopped:?}") };
+        let FinalizeResult::Recorded(run) = stopped else { panic!("{stopped:?}") };
         assert_eq!(run.state.outcome(), Some(Outcome::Stopped));
         let log = log(&*store, &id).await;
         assert_eq!(log.len() as u64, run.last);
         // What was acknowledged is there, and the stop stands behind it.
         assert!(written < run.last, "{written} of {}", run.last);
         let stop = &log[written as usize];
-        assert_eq!(stop.body, Body::Stop(Stop { grace: 0 }));
+        assert_eq!(stop.body, EventPayload::Stop(StopRequest { grace: 0 }));
         assert!(matches!(current(&*store, &id).await.state, RunState::Ended { .. }));
     }
 }
 
-pub(crate) async fn eight_writers_of_records_get_ordinals_without_a_gap(store: Arc<impl Archive>) {
+pub(crate) async fn eight_writers_of_records_get_ordinals_without_a_gap(
+    store: Arc<impl ArchiveStore>,
+) {
     store.create_session(new_session("s")).await.expect("a session");
     let results = eight(|task| {
         let store = store.clone();

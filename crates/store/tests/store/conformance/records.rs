@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use foxwedge_store::{Archive, NewRecord, Record};
+use foxwedge_store::{ArchiveStore, NewRecord, StoredRecord};
 
 use crate::sample::{new_session, record, refusal};
 
-pub(crate) async fn records_get_ordinals_in_order(store: Arc<impl Archive>) {
+pub(crate) async fn records_get_ordinals_in_order(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let first = vec![record("a", None), record("b", Some("a"))];
     assert_eq!(store.append_records("s", first).await.expect("stored"), [1, 2]);
@@ -16,7 +16,7 @@ pub(crate) async fn records_get_ordinals_in_order(store: Arc<impl Archive>) {
     assert_eq!(store.append_records("s", Vec::new()).await.expect("nothing"), Vec::<u64>::new());
 }
 
-pub(crate) async fn records_that_are_there_are_passed_over(store: Arc<impl Archive>) {
+pub(crate) async fn records_that_are_there_are_passed_over(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let first = vec![record("a", None), record("b", Some("a"))];
     store.append_records("s", first.clone()).await.expect("stored");
@@ -25,7 +25,7 @@ pub(crate) async fn records_that_are_there_are_passed_over(store: Arc<impl Archi
     assert_eq!(ids(&store.records("s", 0, 10).await.expect("records")), ["a", "b", "c"]);
 }
 
-pub(crate) async fn a_record_with_other_content_is_a_conflict(store: Arc<impl Archive>) {
+pub(crate) async fn a_record_with_other_content_is_a_conflict(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let known = NewRecord { run: Some("r".to_owned()), ..record("b", Some("a")) };
     store.append_records("s", vec![record("a", None), known.clone()]).await.expect("stored");
@@ -42,7 +42,7 @@ pub(crate) async fn a_record_with_other_content_is_a_conflict(store: Arc<impl Ar
     assert_eq!(store.append_records("s", vec![known]).await.expect("the same"), [2]);
 }
 
-pub(crate) async fn a_record_needs_its_parent(store: Arc<impl Archive>) {
+pub(crate) async fn a_record_needs_its_parent(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     store.create_session(new_session("other")).await.expect("a session");
     store.append_records("other", vec![record("a", None)]).await.expect("stored");
@@ -65,7 +65,7 @@ pub(crate) async fn a_record_needs_its_parent(store: Arc<impl Archive>) {
     assert_eq!(refusal(store.records("none", 0, 1).await), "session `none` does not exist");
 }
 
-pub(crate) async fn a_refused_record_leaves_nothing_behind(store: Arc<impl Archive>) {
+pub(crate) async fn a_refused_record_leaves_nothing_behind(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let records = vec![record("a", None), record("b", Some("a")), record("x", Some("none"))];
     refusal(store.append_records("s", records).await);
@@ -73,7 +73,7 @@ pub(crate) async fn a_refused_record_leaves_nothing_behind(store: Arc<impl Archi
     assert_eq!(store.append_records("s", vec![record("a", None)]).await.expect("stored"), [1]);
 }
 
-pub(crate) async fn records_are_read_page_by_page(store: Arc<impl Archive>) {
+pub(crate) async fn records_are_read_page_by_page(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let records = (1..=25).map(|number| record(&format!("r{number}"), None)).collect();
     store.append_records("s", records).await.expect("stored");
@@ -92,7 +92,7 @@ pub(crate) async fn records_are_read_page_by_page(store: Arc<impl Archive>) {
     assert_eq!(store.records("s", 0, usize::MAX).await.expect("a page").len(), 25);
 }
 
-pub(crate) async fn records_form_a_tree(store: Arc<impl Archive>) {
+pub(crate) async fn records_form_a_tree(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let tree = vec![
         record("root", None),
@@ -104,12 +104,12 @@ pub(crate) async fn records_form_a_tree(store: Arc<impl Archive>) {
     store.append_records("s", tree.clone()).await.expect("stored");
     let found = store.records("s", 0, 10).await.expect("records");
     let at = found[0].at;
-    let expected: Vec<Record> =
-        (1..).zip(tree).map(|(ordinal, record)| Record { ordinal, at, record }).collect();
+    let expected: Vec<StoredRecord> =
+        (1..).zip(tree).map(|(ordinal, record)| StoredRecord { ordinal, at, record }).collect();
     assert_eq!(found, expected);
 }
 
-pub(crate) async fn a_record_is_kept_as_it_was_spelled(store: Arc<impl Archive>) {
+pub(crate) async fn a_record_is_kept_as_it_was_spelled(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let spelled = NewRecord {
         kind: "tool \u{7f} 'kind'".to_owned(),
@@ -121,6 +121,6 @@ pub(crate) async fn a_record_is_kept_as_it_was_spelled(store: Arc<impl Archive>)
     assert_eq!(found[0].record, spelled);
 }
 
-fn ids(records: &[Record]) -> Vec<&str> {
+fn ids(records: &[StoredRecord]) -> Vec<&str> {
     records.iter().map(|record| record.record.id.as_str()).collect()
 }

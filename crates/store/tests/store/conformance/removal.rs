@@ -3,36 +3,42 @@
 use std::sync::Arc;
 
 use foxwedge_run::Outcome;
-use foxwedge_store::{About, Archive, Authority, Pruned, Snapshot};
+use foxwedge_store::{AgentSnapshot, ArchiveStore, CloseAuthority, PruneReport, StoreTotals};
 
 use crate::sample::{at_work, closing, new_run, new_session, record, refusal, started, texts};
 
-async fn end(store: &impl Archive, id: &str) {
+async fn end(store: &impl ArchiveStore, id: &str) {
     let run = store.run(id).await.expect("an answer").expect("a run");
     let closing = closing(&run, Outcome::Completed);
-    store.finalize(id, Authority::Operator, closing).await.expect("ended");
+    store.finalize(id, CloseAuthority::Operator, closing).await.expect("ended");
 }
 
 /// A session with a record, a snapshot and a run that has ended.
-async fn filled(store: &impl Archive, session: &str, run: &str) {
+async fn filled(store: &impl ArchiveStore, session: &str, run: &str) {
     let (row, lease) = at_work(store, session, run).await;
     store.append(run, &lease, texts(&row, 2, 5)).await.expect("stored");
     end(store, run).await;
     store.append_records(session, vec![record("a", None)]).await.expect("stored");
-    let snapshot = Snapshot { name: "agent".to_owned(), body: b"x".to_vec(), expires: None };
+    let snapshot = AgentSnapshot { name: "agent".to_owned(), body: b"x".to_vec(), expires: None };
     store.put_snapshot(session, snapshot).await.expect("kept");
 }
 
 /// How much there is; how many bytes that takes is the backend's own affair.
-async fn about(store: &impl Archive) -> About {
-    About { schema: 0, bytes: None, ..store.about().await.expect("an answer") }
+async fn about(store: &impl ArchiveStore) -> StoreTotals {
+    StoreTotals { schema: 0, bytes: None, ..store.totals().await.expect("an answer") }
 }
 
-pub(crate) async fn a_session_is_deleted_with_everything_in_it(store: Arc<impl Archive>) {
+pub(crate) async fn a_session_is_deleted_with_everything_in_it(store: Arc<impl ArchiveStore>) {
     filled(&*store, "s1", "r1").await;
     filled(&*store, "s2", "r2").await;
-    let one =
-        About { sessions: 1, records: 1, snapshots: 1, runs: 1, events: 6, ..About::default() };
+    let one = StoreTotals {
+        sessions: 1,
+        records: 1,
+        snapshots: 1,
+        runs: 1,
+        events: 6,
+        ..StoreTotals::default()
+    };
     assert!(store.delete_session("s1").await.expect("deleted"));
     assert!(!store.delete_session("s1").await.expect("an answer"));
     assert_eq!(about(&*store).await, one);
@@ -48,70 +54,81 @@ pub(crate) async fn a_session_is_deleted_with_everything_in_it(store: Arc<impl A
     assert_eq!((run.epoch, run.last), (1, 1));
 }
 
-pub(crate) async fn a_session_at_work_is_not_deleted(store: Arc<impl Archive>) {
+pub(crate) async fn a_session_at_work_is_not_deleted(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r").await;
     let refused = refusal(store.delete_session("s").await);
     assert_eq!(refused, "session `s` has a run at work: `r`");
     end(&*store, "r").await;
     assert!(store.delete_session("s").await.expect("deleted"));
-    assert_eq!(about(&*store).await, About::default());
+    assert_eq!(about(&*store).await, StoreTotals::default());
 }
 
-pub(crate) async fn a_run_is_deleted_with_its_events(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_is_deleted_with_its_events(store: Arc<impl ArchiveStore>) {
     filled(&*store, "s", "r1").await;
     started(&*store, new_run("s", "r2")).await;
     end(&*store, "r2").await;
     assert!(store.delete_run("r1").await.expect("deleted"));
     assert!(!store.delete_run("r1").await.expect("an answer"));
-    let left =
-        About { sessions: 1, records: 1, snapshots: 1, runs: 1, events: 2, ..About::default() };
+    let left = StoreTotals {
+        sessions: 1,
+        records: 1,
+        snapshots: 1,
+        runs: 1,
+        events: 2,
+        ..StoreTotals::default()
+    };
     assert_eq!(about(&*store).await, left);
     assert_eq!(refusal(store.events("r1", 0, 1).await), "run `r1` does not exist");
 }
 
-pub(crate) async fn a_run_at_work_is_not_deleted(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_at_work_is_not_deleted(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r").await;
     let refused = refusal(store.delete_run("r").await);
     assert_eq!(refused, "session `s` has a run at work: `r`");
 }
 
-pub(crate) async fn an_epoch_is_not_used_again_after_its_run_is_deleted(store: Arc<impl Archive>) {
+pub(crate) async fn an_epoch_is_not_used_again_after_its_run_is_deleted(
+    store: Arc<impl ArchiveStore>,
+) {
     filled(&*store, "s", "r1").await;
     store.delete_run("r1").await.expect("deleted");
     let (run, _) = started(&*store, new_run("s", "r1")).await;
     assert_eq!(run.epoch, 2);
 }
 
-pub(crate) async fn old_sessions_are_pruned(store: Arc<impl Archive>) {
+pub(crate) async fn old_sessions_are_pruned(store: Arc<impl ArchiveStore>) {
     filled(&*store, "s1", "r1").await;
     at_work(&*store, "s2", "r2").await;
-    assert_eq!(store.prune(1, 10).await.expect("pruned"), Pruned::default());
+    assert_eq!(store.prune(1, 10).await.expect("pruned"), PruneReport::default());
     let pruned = store.prune(u64::MAX, 10).await.expect("pruned");
-    assert_eq!(pruned, Pruned { sessions: 1, runs: 1, snapshots: 1 });
+    assert_eq!(pruned, PruneReport { sessions: 1, runs: 1, snapshots: 1 });
     assert_eq!(store.session("s1").await.expect("an answer"), None);
     // Nobody takes a run away from whoever works on it.
     assert!(store.run("r2").await.expect("an answer").is_some());
     let session = store.session("s2").await.expect("an answer").expect("a session");
     end(&*store, "r2").await;
     let pruned = store.prune(session.created, 10).await.expect("pruned");
-    assert_eq!(pruned, Pruned::default());
+    assert_eq!(pruned, PruneReport::default());
     let pruned = store.prune(u64::MAX, 10).await.expect("pruned");
-    assert_eq!(pruned, Pruned { sessions: 1, runs: 1, snapshots: 0 });
-    assert_eq!(about(&*store).await, About::default());
+    assert_eq!(pruned, PruneReport { sessions: 1, runs: 1, snapshots: 0 });
+    assert_eq!(about(&*store).await, StoreTotals::default());
 }
 
-pub(crate) async fn expired_snapshots_are_pruned(store: Arc<impl Archive>) {
+pub(crate) async fn expired_snapshots_are_pruned(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for (name, expires) in [("old", Some(1)), ("new", Some(u64::MAX)), ("ever", None)] {
-        let snapshot = Snapshot { name: name.to_owned(), body: Vec::new(), expires };
+        let snapshot = AgentSnapshot { name: name.to_owned(), body: Vec::new(), expires };
         store.put_snapshot("s", snapshot).await.expect("kept");
     }
     let pruned = store.prune(0, 0).await.expect("pruned");
-    assert_eq!(pruned, Pruned { sessions: 0, runs: 0, snapshots: 1 });
-    assert_eq!(about(&*store).await, About { sessions: 1, snapshots: 2, ..About::default() });
+    assert_eq!(pruned, PruneReport { sessions: 0, runs: 0, snapshots: 1 });
+    assert_eq!(
+        about(&*store).await,
+        StoreTotals { sessions: 1, snapshots: 2, ..StoreTotals::default() }
+    );
 }
 
-pub(crate) async fn pruning_stops_at_its_limit(store: Arc<impl Archive>) {
+pub(crate) async fn pruning_stops_at_its_limit(store: Arc<impl ArchiveStore>) {
     for number in 1..=5 {
         store.create_session(new_session(&format!("s{number}"))).await.expect("a session");
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::{Body, Event, Started as Start};
-use foxwedge_store::{Archive, Lease, NewRun, RunRow, RunState, Started, StoredEvent};
+use foxwedge_run::{EventPayload, RunEvent, RunStart as Start};
+use foxwedge_store::{ArchiveStore, Lease, NewRun, RunRow, RunState, StartResult, StoredEvent};
 
 use crate::sample::{at_work, current, new_run, new_session, refusal, started};
 
-pub(crate) async fn a_run_begins_with_its_start(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_begins_with_its_start(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let start = Start {
         session: Some("s".into()),
@@ -34,26 +34,26 @@ pub(crate) async fn a_run_begins_with_its_start(store: Arc<impl Archive>) {
     assert_eq!(run, expected);
     assert_eq!(current(&*store, "r").await, expected);
     let events = store.events("r", 0, 10).await.expect("the log");
-    let first = Event {
+    let first = RunEvent {
         run: "r".into(),
         epoch: Some(1),
         seq: Some(1),
         at: Some(run.started),
-        odd: None,
-        body: Body::Started(start),
+        unknown_word: None,
+        body: EventPayload::Started(start),
     };
     let chain = events[0].chain;
     assert_eq!(events, [StoredEvent { seq: 1, event: first, chain }]);
     assert_eq!(store.session("s").await.expect("an answer").expect("a session").epoch, 1);
 }
 
-pub(crate) async fn a_run_needs_its_session(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_needs_its_session(store: Arc<impl ArchiveStore>) {
     let refused = refusal(store.start_run(new_run("none", "r")).await);
     assert_eq!(refused, "session `none` does not exist");
     assert_eq!(store.run("r").await.expect("an answer"), None);
 }
 
-pub(crate) async fn epochs_go_up_by_one(store: Arc<impl Archive>) {
+pub(crate) async fn epochs_go_up_by_one(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r1").await;
     store.create_session(new_session("other")).await.expect("a session");
     let mut epochs = Vec::new();
@@ -63,29 +63,29 @@ pub(crate) async fn epochs_go_up_by_one(store: Arc<impl Archive>) {
     assert_eq!(epochs, [2, 1, 3, 2]);
 }
 
-pub(crate) async fn the_same_run_again_is_found(store: Arc<impl Archive>) {
+pub(crate) async fn the_same_run_again_is_found(store: Arc<impl ArchiveStore>) {
     let (run, _) = at_work(&*store, "s", "r").await;
     let again = NewRun { owner: "node-2".to_owned(), ttl: 0, ..new_run("s", "r") };
-    assert_eq!(store.start_run(again).await.expect("found"), Started::Existing(run.clone()));
+    assert_eq!(store.start_run(again).await.expect("found"), StartResult::Existing(run.clone()));
     assert_eq!(current(&*store, "r").await, run);
     assert_eq!(store.session("s").await.expect("an answer").expect("a session").epoch, 1);
 }
 
-pub(crate) async fn the_same_key_again_is_the_same_run(store: Arc<impl Archive>) {
+pub(crate) async fn the_same_key_again_is_the_same_run(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let keyed = |id| NewRun { key: Some("' key 键".to_owned()), ..new_run("s", id) };
     let (run, _) = started(&*store, keyed("r1")).await;
     for id in ["r1", "r2", "r3"] {
         let found = store.start_run(keyed(id)).await.expect("found");
-        assert_eq!(found, Started::Existing(run.clone()));
+        assert_eq!(found, StartResult::Existing(run.clone()));
     }
     // Whoever knows the id need not know the key.
     let found = store.start_run(new_run("s", "r1")).await.expect("found");
-    assert_eq!(found, Started::Existing(run));
+    assert_eq!(found, StartResult::Existing(run));
     assert_eq!(store.run("r2").await.expect("an answer"), None);
 }
 
-pub(crate) async fn the_same_key_in_another_session_is_another_run(store: Arc<impl Archive>) {
+pub(crate) async fn the_same_key_in_another_session_is_another_run(store: Arc<impl ArchiveStore>) {
     for session in ["s1", "s2"] {
         store.create_session(new_session(session)).await.expect("a session");
     }
@@ -94,7 +94,7 @@ pub(crate) async fn the_same_key_in_another_session_is_another_run(store: Arc<im
     started(&*store, keyed("s2", "r2")).await;
 }
 
-pub(crate) async fn a_run_id_of_another_session_is_a_conflict(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_id_of_another_session_is_a_conflict(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r").await;
     store.create_session(new_session("other")).await.expect("a session");
     let refused = refusal(store.start_run(new_run("other", "r")).await);
@@ -102,7 +102,7 @@ pub(crate) async fn a_run_id_of_another_session_is_a_conflict(store: Arc<impl Ar
     assert_eq!(store.session("other").await.expect("an answer").expect("a session").epoch, 0);
 }
 
-pub(crate) async fn a_run_id_with_another_key_is_a_conflict(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_id_with_another_key_is_a_conflict(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     started(&*store, NewRun { key: Some("k1".to_owned()), ..new_run("s", "r1") }).await;
     started(&*store, NewRun { key: Some("k2".to_owned()), ..new_run("s", "r2") }).await;
@@ -114,21 +114,21 @@ pub(crate) async fn a_run_id_with_another_key_is_a_conflict(store: Arc<impl Arch
     }
 }
 
-pub(crate) async fn two_runs_of_a_session_may_be_at_work(store: Arc<impl Archive>) {
+pub(crate) async fn two_runs_of_a_session_may_be_at_work(store: Arc<impl ArchiveStore>) {
     at_work(&*store, "s", "r1").await;
     started(&*store, new_run("s", "r2")).await;
     assert_eq!(current(&*store, "r1").await.state, RunState::Open);
     assert_eq!(current(&*store, "r2").await.state, RunState::Open);
 }
 
-pub(crate) async fn a_run_that_is_not_there_is_none(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_that_is_not_there_is_none(store: Arc<impl ArchiveStore>) {
     for id in ["r", "", "../r", "r\0", "%", "'; DROP TABLE runs; --"] {
         assert_eq!(store.run(id).await.expect("an answer"), None, "{id:?}");
-        assert_eq!(store.head(id).await.expect("an answer"), None, "{id:?}");
+        assert_eq!(store.log_head(id).await.expect("an answer"), None, "{id:?}");
     }
 }
 
-pub(crate) async fn a_start_that_knows_its_time_keeps_it(store: Arc<impl Archive>) {
+pub(crate) async fn a_start_that_knows_its_time_keeps_it(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for (id, at) in [("r1", 0), ("r2", 1), ("r3", 4_102_444_800_000)] {
         let (run, _) = started(&*store, NewRun { at: Some(at), ..new_run("s", id) }).await;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use foxwedge_store::{Archive, NewSession, SessionRow};
+use foxwedge_store::{ArchiveStore, NewSession, SessionRow};
 
 use crate::sample::new_session;
 
-pub(crate) async fn a_session_is_made_once(store: Arc<impl Archive>) {
+pub(crate) async fn a_session_is_made_once(store: Arc<impl ArchiveStore>) {
     let first = store.create_session(new_session("s")).await.expect("made");
     let other =
         NewSession { owner: "somebody else".to_owned(), title: "x".to_owned(), ..new_session("s") };
@@ -15,13 +15,13 @@ pub(crate) async fn a_session_is_made_once(store: Arc<impl Archive>) {
     assert_eq!(store.session("s").await.expect("an answer"), Some(first));
 }
 
-pub(crate) async fn a_session_that_is_not_there_is_none(store: Arc<impl Archive>) {
+pub(crate) async fn a_session_that_is_not_there_is_none(store: Arc<impl ArchiveStore>) {
     for id in ["s", "", "../s", "s\0", "%", "'; DROP TABLE sessions; --"] {
         assert_eq!(store.session(id).await.expect("an answer"), None, "{id:?}");
     }
 }
 
-pub(crate) async fn a_session_keeps_what_it_is_told(store: Arc<impl Archive>) {
+pub(crate) async fn a_session_keeps_what_it_is_told(store: Arc<impl ArchiveStore>) {
     let new = NewSession {
         id: "A-z_09".to_owned(),
         owner: "'; DROP TABLE sessions; -- 所有者".to_owned(),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::{Body, Event, How, Outcome, Status, Stop};
+use foxwedge_run::{EventPayload, Outcome, RunEvent, StopRequest, ToolOutcome, ToolStatus};
 use foxwedge_store::{
-    Archive, Authority, Finalized, Lease, NewRecord, NewRun, Piece, RunRow, RunState, close, sweep,
-    verify,
+    ArchiveStore, CloseAuthority, FinalizeResult, Lease, NewRecord, NewRun, RestoreItem, RunRow,
+    RunState, close_run, sweep, verify_log,
 };
 
 use crate::sample::{
@@ -14,12 +14,12 @@ use crate::sample::{
 };
 
 /// A run whose process is gone.
-async fn left(store: &impl Archive, id: &str) -> (RunRow, Lease) {
+async fn left(store: &impl ArchiveStore, id: &str) -> (RunRow, Lease) {
     store.create_session(new_session("s")).await.expect("a session");
     started(store, NewRun { ttl: 0, ..new_run("s", id) }).await
 }
 
-pub(crate) async fn an_abandoned_run_is_closed_as_interrupted(store: Arc<impl Archive>) {
+pub(crate) async fn an_abandoned_run_is_closed_as_interrupted(store: Arc<impl ArchiveStore>) {
     let (run, lease) = left(&*store, "r").await;
     store.append("r", &lease, texts(&run, 2, 3)).await.expect("stored");
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
@@ -31,14 +31,14 @@ pub(crate) async fn an_abandoned_run_is_closed_as_interrupted(store: Arc<impl Ar
     assert_eq!(summary.calls, 0);
     let log = log(&*store, "r").await;
     assert_eq!(log.len(), 4);
-    assert_eq!(log[3].body, Body::Ended(ended.clone()));
-    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    assert_eq!(log[3].body, EventPayload::Ended(ended.clone()));
+    assert_eq!(verify_log(&*store, "r").await.expect("verified"), []);
     // Whoever comes back is refused, and there is nothing left to sweep.
     assert_eq!(refusal(store.append("r", &lease, texts(&run, 4, 4)).await), "run `r` has ended");
     assert_eq!(sweep(&*store, "sweeper", 10).await.expect("swept"), []);
 }
 
-pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl Archive>) {
+pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl ArchiveStore>) {
     let (run, lease) = left(&*store, "r").await;
     let events = vec![
         says(&run, 2, "let me look"),
@@ -47,10 +47,10 @@ pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl Archive>) {
         event(
             &run,
             5,
-            Body::Result(foxwedge_run::ToolResult {
+            EventPayload::ToolResult(foxwedge_run::ToolResult {
                 call: foxwedge_run::CallRef { id: Some("call-1".into()), turn: None },
                 name: None,
-                how: How::Ok,
+                outcome: ToolOutcome::Ok,
                 reason: None,
                 content: None,
             }),
@@ -59,20 +59,20 @@ pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl Archive>) {
     store.append("r", &lease, events).await.expect("stored");
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
     let RunState::Ended { summary, .. } = swept[0].run.state else { panic!("{swept:?}") };
-    assert_eq!((summary.calls, summary.count(Status::Succeeded)), (2, 1));
-    let closed = summary.count(Status::Interrupted) + summary.count(Status::Cancelled);
+    assert_eq!((summary.calls, summary.count(ToolStatus::Succeeded)), (2, 1));
+    let closed = summary.count(ToolStatus::Interrupted) + summary.count(ToolStatus::Cancelled);
     assert_eq!(closed, 1, "{summary:?}");
     // The log itself says that the call was closed, in front of the end.
     let log = log(&*store, "r").await;
-    let results: Vec<&Event> =
-        log[5..].iter().filter(|event| matches!(event.body, Body::Result(_))).collect();
+    let results: Vec<&RunEvent> =
+        log[5..].iter().filter(|event| matches!(event.body, EventPayload::ToolResult(_))).collect();
     assert_eq!(results.len(), 1, "{log:?}");
-    assert!(matches!(log[log.len() - 1].body, Body::Ended(_)), "{log:?}");
+    assert!(matches!(log[log.len() - 1].body, EventPayload::Ended(_)), "{log:?}");
     let places: Vec<u64> = log.iter().filter_map(|event| event.seq).collect();
     assert_eq!(places, (1..=log.len() as u64).collect::<Vec<u64>>());
 }
 
-pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl Archive>) {
+pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl ArchiveStore>) {
     let (run, lease) = left(&*store, "r").await;
     let asked = record("question", None);
     store.append_records("s", vec![asked]).await.expect("stored");
@@ -94,7 +94,7 @@ pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl Archive>) {
     assert!(records[1].record.body.contains("call-1"), "{records:?}");
 }
 
-pub(crate) async fn a_swept_run_does_not_leave_a_message_twice(store: Arc<impl Archive>) {
+pub(crate) async fn a_swept_run_does_not_leave_a_message_twice(store: Arc<impl ArchiveStore>) {
     // While it was at work it left its first message, once more behind a new beginning.
     for (number, left_before) in [(1, "1-1"), (2, "2-1_7_3")] {
         let id = format!("r{number}");
@@ -114,7 +114,7 @@ pub(crate) async fn a_swept_run_does_not_leave_a_message_twice(store: Arc<impl A
     }
 }
 
-pub(crate) async fn a_run_that_is_held_is_not_swept(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_that_is_held_is_not_swept(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     assert_eq!(sweep(&*store, "sweeper", 10).await.expect("swept"), []);
     assert_eq!(current(&*store, "r").await, run);
@@ -122,39 +122,44 @@ pub(crate) async fn a_run_that_is_held_is_not_swept(store: Arc<impl Archive>) {
 }
 
 /// Such a log comes out of a file that was cut off between the last event and the run's end.
-pub(crate) async fn a_run_whose_log_has_an_end_is_closed_as_it_says(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_whose_log_has_an_end_is_closed_as_it_says(store: Arc<impl ArchiveStore>) {
     let (model, lease) = at_work(&*store, "s", "model").await;
     store.append("model", &lease, texts(&model, 2, 2)).await.expect("stored");
-    let end = vec![event(&model, 3, Body::Ended(ended(Outcome::Completed)))];
-    let closing = foxwedge_store::Closing {
+    let end = vec![event(&model, 3, EventPayload::Ended(ended(Outcome::Completed)))];
+    let closing = foxwedge_store::RunClosing {
         events: end,
         ended: ended(Outcome::Completed),
         summary: Default::default(),
         records: Vec::new(),
     };
-    store.finalize("model", Authority::Holder(lease), closing).await.expect("ended");
+    store.finalize("model", CloseAuthority::Holder(lease), closing).await.expect("ended");
     let other = Arc::new(foxwedge_store::SqliteStore::memory().await.expect("a store"));
     let session = store.session("s").await.expect("an answer").expect("a session");
-    other.restore(Piece::Session(session)).await.expect("restored");
-    other.restore(Piece::Run(current(&*store, "model").await)).await.expect("restored");
+    other.restore(RestoreItem::Session(session)).await.expect("restored");
+    other.restore(RestoreItem::Run(current(&*store, "model").await)).await.expect("restored");
     let run = "model".to_owned();
     let events = store.raw_events("model", 0, 10).await.expect("the log");
-    other.restore(Piece::Events { run: run.clone(), events }).await.expect("restored");
-    other.restore(Piece::Left { run }).await.expect("restored");
+    other.restore(RestoreItem::Events { run: run.clone(), events }).await.expect("restored");
+    other.restore(RestoreItem::Left { run }).await.expect("restored");
     let swept = sweep(&*other, "sweeper", 10).await.expect("swept");
     assert_eq!(swept[0].run.state.outcome(), Some(Outcome::Completed));
     assert_eq!(swept[0].run.last, 3);
 }
 
-pub(crate) async fn a_run_that_was_told_to_stop_is_closed_as_stopped(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_that_was_told_to_stop_is_closed_as_stopped(
+    store: Arc<impl ArchiveStore>,
+) {
     let (run, lease) = left(&*store, "r").await;
-    let events = vec![calls(&run, 2, "call-1"), event(&run, 3, Body::Stop(Stop { grace: 30_000 }))];
+    let events = vec![
+        calls(&run, 2, "call-1"),
+        event(&run, 3, EventPayload::Stop(StopRequest { grace: 30_000 })),
+    ];
     store.append("r", &lease, events).await.expect("stored");
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
     assert_eq!(swept[0].run.state.outcome(), Some(Outcome::Stopped));
 }
 
-pub(crate) async fn a_sweep_stops_at_its_limit(store: Arc<impl Archive>) {
+pub(crate) async fn a_sweep_stops_at_its_limit(store: Arc<impl ArchiveStore>) {
     for number in 1..=5 {
         left(&*store, &format!("r{number}")).await;
     }
@@ -169,23 +174,25 @@ pub(crate) async fn a_sweep_stops_at_its_limit(store: Arc<impl Archive>) {
     assert_eq!(rounds, [2, 2, 1]);
 }
 
-pub(crate) async fn somebody_stops_a_run_from_outside(store: Arc<impl Archive>) {
+pub(crate) async fn somebody_stops_a_run_from_outside(store: Arc<impl ArchiveStore>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
     store.append("r", &lease, vec![calls(&run, 2, "call-1")]).await.expect("stored");
-    let stop = Body::Stop(Stop { grace: 5_000 });
-    let finalized = close(&*store, "r", stop.clone(), Authority::Operator).await.expect("closed");
-    let Finalized::Won(run) = finalized else { panic!("{finalized:?}") };
+    let stop = EventPayload::Stop(StopRequest { grace: 5_000 });
+    let finalized =
+        close_run(&*store, "r", stop.clone(), CloseAuthority::Operator).await.expect("closed");
+    let FinalizeResult::Recorded(run) = finalized else { panic!("{finalized:?}") };
     assert_eq!(run.state.outcome(), Some(Outcome::Stopped));
-    let again = close(&*store, "r", stop.clone(), Authority::Operator).await.expect("an answer");
-    assert_eq!(again, Finalized::Lost(run));
+    let again =
+        close_run(&*store, "r", stop.clone(), CloseAuthority::Operator).await.expect("an answer");
+    assert_eq!(again, FinalizeResult::AlreadyEnded(run));
     let refused = refusal(store.renew("r", &lease, LONG).await);
     assert_eq!(refused, "run `r` has ended");
-    let missing = refusal(close(&*store, "none", stop, Authority::Operator).await);
+    let missing = refusal(close_run(&*store, "none", stop, CloseAuthority::Operator).await);
     assert_eq!(missing, "run `none` does not exist");
 }
 
 /// Nothing that stands in a log keeps its run open.
-pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl Archive>) {
+pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl ArchiveStore>) {
     let (run, lease) = left(&*store, "r").await;
     let odd = |seq: u64, rest: &str| {
         let text = format!("{{\"runId\":\"r\",\"epoch\":1,\"seq\":{seq},{rest}}}");
@@ -193,7 +200,7 @@ pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl Archive>)
     };
     let events = vec![
         odd(2, "\"type\":\"of-the-future\",\"x\":1"),
-        event(&run, 3, Body::Started(Default::default())),
+        event(&run, 3, EventPayload::Started(Default::default())),
         odd(4, "\"type\":\"tool-result\""),
         odd(5, "\"type\":\"error\",\"fatal\":true,\"message\":\"broken\""),
         says(&run, 6, "behind the end"),
@@ -202,6 +209,6 @@ pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl Archive>)
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
     assert_eq!(swept.len(), 1);
     assert!(swept[0].run.state.outcome().is_some(), "{swept:?}");
-    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
-    assert_eq!(store.abandoned(10).await.expect("a list"), []);
+    assert_eq!(verify_log(&*store, "r").await.expect("verified"), []);
+    assert_eq!(store.abandoned_runs(10).await.expect("a list"), []);
 }

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use foxwedge_run::Outcome;
 use foxwedge_store::{
-    Archive, Authority, Closing, Damage, Exported, Imported, Lease, NewRecord, NewRun, NewSession,
-    RunState, SqliteStore, Store, export, import, sweep, verify,
+    ArchiveStore, CloseAuthority, ExportReport, FileDamage, ImportReport, Lease, NewRecord, NewRun,
+    NewSession, RunClosing, RunState, SqliteStore, Store, export, import, sweep, verify_log,
 };
 
 use crate::sample::{
@@ -13,18 +13,18 @@ use crate::sample::{
 };
 
 /// Two sessions: one with records, a run that ended and a run at work, one with nothing.
-async fn filled(store: &impl Archive) -> Lease {
+async fn filled(store: &impl ArchiveStore) -> Lease {
     let (run, lease) = at_work(store, "s", "r1").await;
     let records = vec![record("a", None), record("b", Some("a")), record("c", Some("a"))];
     store.append_records("s", records).await.expect("stored");
     let mut events = texts(&run, 2, 4);
     events.push(says(&run, 5, "\u{1F98A} \"quoted\"\n\0"));
     store.append("r1", &lease, events).await.expect("stored");
-    let end = Closing {
+    let end = RunClosing {
         records: vec![NewRecord { run: Some("r1".to_owned()), ..record("d", Some("b")) }],
         ..closing(&current(store, "r1").await, Outcome::Completed)
     };
-    store.finalize("r1", Authority::Holder(lease), end).await.expect("ended");
+    store.finalize("r1", CloseAuthority::Holder(lease), end).await.expect("ended");
     later().await;
     let mut new = NewRun { key: Some("key".to_owned()), ..new_run("s", "r2") };
     new.start.agent = Some("claude-code".into());
@@ -39,10 +39,10 @@ async fn later() {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
-async fn written(store: &impl Archive) -> Vec<u8> {
+async fn written(store: &impl ArchiveStore) -> Vec<u8> {
     let mut out = Vec::new();
     let exported = export(store, &[], &mut out).await.expect("exported");
-    let all = Exported { sessions: 2, records: 4, runs: 2, events: 9, damage: Vec::new() };
+    let all = ExportReport { sessions: 2, records: 4, runs: 2, events: 9, damage: Vec::new() };
     assert_eq!(exported, all);
     out
 }
@@ -55,7 +55,7 @@ async fn file() -> Vec<u8> {
 }
 
 /// Everything in a store but who holds what.
-async fn content(store: &impl Archive) -> String {
+async fn content(store: &impl ArchiveStore) -> String {
     let mut told = String::new();
     for id in ["s", "t"] {
         told += &format!("{:#?}\n", store.session(id).await.expect("an answer"));
@@ -69,49 +69,50 @@ async fn content(store: &impl Archive) -> String {
     told
 }
 
-pub(crate) async fn what_is_exported_is_imported_as_it_was(store: Arc<impl Archive>) {
+pub(crate) async fn what_is_exported_is_imported_as_it_was(store: Arc<impl ArchiveStore>) {
     filled(&*store).await;
     let bytes = written(&*store).await;
     let there = SqliteStore::memory().await.expect("a store");
-    let all = Imported { sessions: 2, records: 4, runs: 2, events: 9, ..Imported::default() };
+    let all =
+        ImportReport { sessions: 2, records: 4, runs: 2, events: 9, ..ImportReport::default() };
     assert_eq!(import(&there, &*bytes).await.expect("imported"), all);
     assert_eq!(content(&there).await, content(&*store).await);
     for id in ["r1", "r2"] {
-        assert_eq!(verify(&there, id).await.expect("verified"), []);
+        assert_eq!(verify_log(&there, id).await.expect("verified"), []);
     }
     // And back: the second file is the first.
     assert_eq!(written(&there).await, bytes);
 }
 
-pub(crate) async fn an_import_twice_changes_nothing(store: Arc<impl Archive>) {
+pub(crate) async fn an_import_twice_changes_nothing(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let first = import(&*store, &*bytes).await.expect("imported");
     assert_eq!((first.events, &first.damage), (9, &None));
     let before = content(&*store).await;
     for _ in 0..2 {
         let again = import(&*store, &*bytes).await.expect("imported");
-        assert_eq!(again, Imported::default());
+        assert_eq!(again, ImportReport::default());
     }
     assert_eq!(content(&*store).await, before);
     assert_eq!(written(&*store).await, bytes);
 }
 
-pub(crate) async fn only_named_sessions_are_exported(store: Arc<impl Archive>) {
+pub(crate) async fn only_named_sessions_are_exported(store: Arc<impl ArchiveStore>) {
     filled(&*store).await;
     let mut out = Vec::new();
     let exported = export(&*store, &["t".to_owned()], &mut out).await.expect("exported");
-    assert_eq!(exported, Exported { sessions: 1, ..Exported::default() });
+    assert_eq!(exported, ExportReport { sessions: 1, ..ExportReport::default() });
     let text = String::from_utf8(out).expect("text");
     assert_eq!(text.lines().count(), 3);
     assert!(text.contains("\"about t\"") && !text.contains("\"about s\""), "{text}");
 }
 
-pub(crate) async fn a_session_that_is_not_there_is_not_exported(store: Arc<impl Archive>) {
+pub(crate) async fn a_session_that_is_not_there_is_not_exported(store: Arc<impl ArchiveStore>) {
     let refused = refusal(export(&*store, &["none".to_owned()], Vec::new()).await);
     assert_eq!(refused, "session `none` does not exist");
 }
 
-pub(crate) async fn an_imported_open_run_is_swept(store: Arc<impl Archive>) {
+pub(crate) async fn an_imported_open_run_is_swept(store: Arc<impl ArchiveStore>) {
     import(&*store, &*file().await).await.expect("imported");
     assert_eq!(current(&*store, "r2").await.state, RunState::Open);
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
@@ -125,7 +126,7 @@ pub(crate) async fn an_imported_open_run_is_swept(store: Arc<impl Archive>) {
     assert_eq!(current(&*store, "r2").await.state.outcome(), Some(Outcome::Interrupted));
 }
 
-pub(crate) async fn a_file_cut_anywhere_is_good_up_to_there(store: Arc<impl Archive>) {
+pub(crate) async fn a_file_cut_anywhere_is_good_up_to_there(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let lines = line_starts(&bytes);
     // Near every end of a line, and in the midst of it; longer and longer.
@@ -147,17 +148,17 @@ pub(crate) async fn a_file_cut_anywhere_is_good_up_to_there(store: Arc<impl Arch
         events += imported.events;
         for id in ["r1", "r2"] {
             if store.run(id).await.expect("an answer").is_some() {
-                assert_eq!(verify(&*store, id).await.expect("verified"), []);
+                assert_eq!(verify_log(&*store, id).await.expect("verified"), []);
             }
         }
     }
     assert_eq!(events, 9);
     let rest = import(&*store, &*bytes).await.expect("imported");
-    assert_eq!(rest, Imported::default());
+    assert_eq!(rest, ImportReport::default());
     assert_eq!(written(&*store).await, bytes);
 }
 
-pub(crate) async fn a_bit_flipped_anywhere_is_found(store: Arc<impl Archive>) {
+pub(crate) async fn a_bit_flipped_anywhere_is_found(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let lines = line_starts(&bytes);
     for place in (0..bytes.len()).step_by(61) {
@@ -174,7 +175,7 @@ pub(crate) async fn a_bit_flipped_anywhere_is_found(store: Arc<impl Archive>) {
     assert_eq!(written(&*store).await, bytes);
 }
 
-pub(crate) async fn a_file_that_lost_a_line_is_good_up_to_there(store: Arc<impl Archive>) {
+pub(crate) async fn a_file_that_lost_a_line_is_good_up_to_there(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let text = String::from_utf8(bytes).expect("text");
     let lines: Vec<&str> = text.lines().collect();
@@ -195,15 +196,15 @@ pub(crate) async fn a_file_that_lost_a_line_is_good_up_to_there(store: Arc<impl 
     }
 }
 
-pub(crate) async fn other_content_is_listed_and_left_alone(store: Arc<impl Archive>) {
+pub(crate) async fn other_content_is_listed_and_left_alone(store: Arc<impl ArchiveStore>) {
     let other = NewSession { title: "other".to_owned(), ..new_session("s") };
     let kept = store.create_session(other).await.expect("a session");
     let imported = import(&*store, &*file().await).await.expect("imported");
-    let expected = Imported {
+    let expected = ImportReport {
         sessions: 1,
         conflicts: vec!["s".to_owned()],
         conflicting: 1,
-        ..Imported::default()
+        ..ImportReport::default()
     };
     assert_eq!(imported, expected);
     assert_eq!(store.session("s").await.expect("an answer"), Some(kept));
@@ -211,15 +212,15 @@ pub(crate) async fn other_content_is_listed_and_left_alone(store: Arc<impl Archi
     assert_eq!(store.run("r1").await.expect("an answer"), None);
 }
 
-pub(crate) async fn a_run_at_work_is_not_touched_by_an_import(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_at_work_is_not_touched_by_an_import(store: Arc<impl ArchiveStore>) {
     let lease = filled(&*store).await;
     let early = written(&*store).await;
     let run = current(&*store, "r2").await;
-    assert_eq!(import(&*store, &*early).await.expect("imported"), Imported::default());
+    assert_eq!(import(&*store, &*early).await.expect("imported"), ImportReport::default());
     assert_eq!(current(&*store, "r2").await, run);
     // It goes on, and the file is behind.
     store.append("r2", &lease, texts(&run, 4, 5)).await.expect("stored");
-    assert_eq!(import(&*store, &*early).await.expect("imported"), Imported::default());
+    assert_eq!(import(&*store, &*early).await.expect("imported"), ImportReport::default());
     assert_eq!(current(&*store, "r2").await.last, 5);
     // A file that is ahead of a run that somebody holds does not push it.
     let mut late = Vec::new();
@@ -233,7 +234,7 @@ pub(crate) async fn a_run_at_work_is_not_touched_by_an_import(store: Arc<impl Ar
     assert_eq!(current(&there, "r2").await.lease, taken);
 }
 
-pub(crate) async fn pretty_json_survives(store: Arc<impl Archive>) {
+pub(crate) async fn pretty_json_survives(store: Arc<impl ArchiveStore>) {
     let pretty = "\r\n{\n  \"a\": [1,\r 2]\n}\t".to_owned();
     let new = NewSession { meta: Some(pretty.clone()), ..new_session("s") };
     store.create_session(new).await.expect("a session");
@@ -254,7 +255,7 @@ pub(crate) async fn pretty_json_survives(store: Arc<impl Archive>) {
 }
 
 /// Files whose links are right, made by somebody who means harm.
-pub(crate) async fn hostile_files_are_refused(store: Arc<impl Archive>) {
+pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
     let head = "{\"foxwedge\":1";
     let session = |id: &str| {
         format!(
@@ -359,12 +360,12 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl Archive>) {
         assert_eq!(damage.line, line, "{damage:?}");
         assert!(damage.what.contains(what), "{what}: {damage:?}");
     }
-    let nothing = Damage { line: 1, offset: 0, what: "the file breaks off".to_owned() };
+    let nothing = FileDamage { line: 1, offset: 0, what: "the file breaks off".to_owned() };
     assert_eq!(import(&*store, &b""[..]).await.expect("imported").damage, Some(nothing));
     // Nothing hostile got in; what was good before it did, and can be swept.
     assert!(store.session("ok").await.expect("an answer").is_some());
     sweep(&*store, "sweeper", 10).await.expect("swept");
-    assert_eq!(store.abandoned(10).await.expect("a list"), []);
+    assert_eq!(store.abandoned_runs(10).await.expect("a list"), []);
 }
 
 /// Lines with the links that they would have.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use foxwedge_run::{Body, Event, Id, Outcome};
+use foxwedge_run::{EventPayload, Outcome, RunEvent, SharedId};
 use foxwedge_store::{
-    Archive, Authority, Closing, Finalized, NewRecord, NewRun, Result, RunRow, Started, Store,
-    WholeRun, export, verify,
+    ArchiveStore, CloseAuthority, FinalizeResult, NewRecord, NewRun, Result, RunClosing, RunRow,
+    StartResult, Store, WholeRun, export, verify_log,
 };
 
 use super::wakes::until;
@@ -21,14 +21,14 @@ fn whole(session: &str, run: &str) -> WholeRun {
     let row = blank(run);
     let mut events = vec![says(&row, 2, "\u{1F98A} \"quoted\"\n\0")];
     events.extend(texts(&row, 3, 6));
-    events.push(event(&row, 7, Body::Ended(ended(Outcome::Completed))));
+    events.push(event(&row, 7, EventPayload::Ended(ended(Outcome::Completed))));
     let left = |id: &str, parent: Option<&str>| NewRecord {
         run: Some(run.to_owned()),
         ..record(&format!("{run}-{id}"), parent)
     };
     let parent = format!("{run}-a");
     let records = vec![left("a", None), left("b", Some(&parent)), left("a", None)];
-    let closing = Closing { events, records, ..closing(&row, Outcome::Completed) };
+    let closing = RunClosing { events, records, ..closing(&row, Outcome::Completed) };
     WholeRun { session: new_session(session), run: new, closing }
 }
 
@@ -55,14 +55,14 @@ fn unnumbered(mut whole: WholeRun) -> Arc<WholeRun> {
     Arc::new(whole)
 }
 
-async fn keep(store: &impl Store, whole: WholeRun) -> Result<Finalized> {
-    store.keep_runs(vec![unnumbered(whole)]).await.pop().expect("an answer")
+async fn keep(store: &impl Store, whole: WholeRun) -> Result<FinalizeResult> {
+    store.put_whole_runs(vec![unnumbered(whole)]).await.pop().expect("an answer")
 }
 
 async fn won(store: &impl Store, whole: WholeRun) -> RunRow {
     match keep(store, whole).await.expect("kept") {
-        Finalized::Won(row) => row,
-        Finalized::Lost(row) => panic!("run `{}` was there", row.id),
+        FinalizeResult::Recorded(row) => row,
+        FinalizeResult::AlreadyEnded(row) => panic!("run `{}` was there", row.id),
     }
 }
 
@@ -73,14 +73,14 @@ async fn step_by_step(store: &impl Store, whole: WholeRun) -> RunRow {
     store.create_session(session).await.expect("a session");
     let (row, lease) = started(store, run).await;
     closing.events.iter_mut().for_each(|event| event.epoch = Some(row.epoch));
-    match store.finalize(&id, Authority::Holder(lease), closing).await.expect("ended") {
-        Finalized::Won(row) => row,
-        Finalized::Lost(row) => panic!("run `{}` had ended", row.id),
+    match store.finalize(&id, CloseAuthority::Holder(lease), closing).await.expect("ended") {
+        FinalizeResult::Recorded(row) => row,
+        FinalizeResult::AlreadyEnded(row) => panic!("run `{}` had ended", row.id),
     }
 }
 
 /// Everything in a store, but when the store says that it was.
-async fn everything(store: &impl Archive) -> Vec<String> {
+async fn everything(store: &impl ArchiveStore) -> Vec<String> {
     // By name: sessions that are made at once have no order.
     let mut ids = Vec::new();
     for id in ["mine", "s", "t"] {
@@ -108,7 +108,7 @@ fn timeless(line: &str) -> String {
     line
 }
 
-pub(crate) async fn a_run_told_at_once_is_what_it_is_step_by_step(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_told_at_once_is_what_it_is_step_by_step(store: Arc<impl ArchiveStore>) {
     let names = [("s", "r1"), ("s", "r2"), ("t", "r3")];
     let mut rows = Vec::new();
     for (session, run) in names {
@@ -120,41 +120,41 @@ pub(crate) async fn a_run_told_at_once_is_what_it_is_step_by_step(store: Arc<imp
         store.delete_session(session).await.expect("deleted");
     }
     let all = names.map(|(session, run)| unnumbered(whole(session, run))).to_vec();
-    let kept = store.keep_runs(all).await;
-    let kept: Vec<Finalized> = kept.into_iter().map(|kept| kept.expect("kept")).collect();
-    assert_eq!(kept, rows.iter().cloned().map(Finalized::Won).collect::<Vec<_>>());
+    let kept = store.put_whole_runs(all).await;
+    let kept: Vec<FinalizeResult> = kept.into_iter().map(|kept| kept.expect("kept")).collect();
+    assert_eq!(kept, rows.iter().cloned().map(FinalizeResult::Recorded).collect::<Vec<_>>());
     assert_eq!(everything(&*store).await, expected);
     for (row, (_, run)) in rows.iter().zip(names) {
         assert_eq!(current(&*store, run).await, *row);
-        assert_eq!(verify(&*store, run).await.expect("verified"), []);
+        assert_eq!(verify_log(&*store, run).await.expect("verified"), []);
     }
     assert_eq!(store.examine().await.expect("examined"), [""; 0]);
 }
 
-pub(crate) async fn a_run_told_at_once_twice_is_told_once(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_told_at_once_twice_is_told_once(store: Arc<impl ArchiveStore>) {
     let row = won(&*store, whole("s", "r")).await;
     let before = everything(&*store).await;
     let again = keep(&*store, whole("s", "r")).await.expect("an answer");
-    assert_eq!(again, Finalized::Lost(row.clone()));
+    assert_eq!(again, FinalizeResult::AlreadyEnded(row.clone()));
     // By its key, too, and while it is at work.
     let mut keyed = whole("s", "r2");
     keyed.run.key = Some("key".to_owned());
     let (open, lease) = started(&*store, keyed.run.clone()).await;
     keyed.run.id = "r3".to_owned();
-    keyed.closing.events.iter_mut().for_each(|event| event.run = Id::from("r3"));
+    keyed.closing.events.iter_mut().for_each(|event| event.run = SharedId::from("r3"));
     let again = keep(&*store, keyed).await.expect("an answer");
-    assert_eq!(again, Finalized::Lost(open.clone()));
+    assert_eq!(again, FinalizeResult::AlreadyEnded(open.clone()));
     let end = closing(&open, Outcome::Completed);
-    store.finalize("r2", Authority::Holder(lease), end).await.expect("ended");
+    store.finalize("r2", CloseAuthority::Holder(lease), end).await.expect("ended");
     store.delete_run("r2").await.expect("deleted");
     let after = everything(&*store).await;
     assert_eq!(after.len(), before.len());
     // Whoever starts it finds it.
     let found = store.start_run(whole("s", "r").run).await.expect("an answer");
-    assert_eq!(found, Started::Existing(row));
+    assert_eq!(found, StartResult::Existing(row));
 }
 
-pub(crate) async fn a_run_told_at_once_goes_behind_those_before_it(store: Arc<impl Archive>) {
+pub(crate) async fn a_run_told_at_once_goes_behind_those_before_it(store: Arc<impl ArchiveStore>) {
     let (session, mut first) = (new_session("s"), whole("s", "r1"));
     store.create_session(session).await.expect("a session");
     store.append_records("s", vec![record("x", None)]).await.expect("stored");
@@ -172,7 +172,7 @@ pub(crate) async fn a_run_told_at_once_goes_behind_those_before_it(store: Arc<im
     assert_eq!(store.session("s").await.expect("an answer").expect("there").records, 4);
 }
 
-pub(crate) async fn a_refused_run_leaves_nothing_and_others_alone(store: Arc<impl Archive>) {
+pub(crate) async fn a_refused_run_leaves_nothing_and_others_alone(store: Arc<impl ArchiveStore>) {
     won(&*store, whole("mine", "r0")).await;
     type Change = fn(&mut WholeRun);
     let table: [(&str, Change); 11] = [
@@ -183,7 +183,7 @@ pub(crate) async fn a_refused_run_leaves_nothing_and_others_alone(store: Arc<imp
         ("no JSON", |it| it.closing.records[0].body = "{".to_owned()),
         ("no JSON", |it| it.session.meta = Some("{".to_owned())),
         ("another session", |it| it.run.session = "t".to_owned()),
-        ("belongs to another run", |it| it.closing.events[0].run = Id::from("x")),
+        ("belongs to another run", |it| it.closing.events[0].run = SharedId::from("x")),
         ("the end", |it| it.closing.events.swap(0, 5)),
         ("moved on", |it| it.closing.events.iter_mut().for_each(later)),
         ("follow the event before it", |it| drop(it.closing.events.remove(1))),
@@ -200,11 +200,11 @@ pub(crate) async fn a_refused_run_leaves_nothing_and_others_alone(store: Arc<imp
             let (one, other) = (format!("a{place}{session}"), format!("b{place}{session}"));
             let all =
                 vec![unnumbered(whole("x", &one)), unnumbered(bad), unnumbered(whole("y", &other))];
-            let kept: [Result<Finalized>; 3] =
-                store.keep_runs(all).await.try_into().expect("three answers");
+            let kept: [Result<FinalizeResult>; 3] =
+                store.put_whole_runs(all).await.try_into().expect("three answers");
             let [first, refused, last] = kept;
-            assert!(matches!(first, Ok(Finalized::Won(_))), "{why}: {first:?}");
-            assert!(matches!(last, Ok(Finalized::Won(_))), "{why}: {last:?}");
+            assert!(matches!(first, Ok(FinalizeResult::Recorded(_))), "{why}: {first:?}");
+            assert!(matches!(last, Ok(FinalizeResult::Recorded(_))), "{why}: {last:?}");
             let told = refusal(refused);
             assert!(told.contains(why), "{why}: {told}");
         }
@@ -217,25 +217,25 @@ pub(crate) async fn a_refused_run_leaves_nothing_and_others_alone(store: Arc<imp
     assert_eq!(everything(&*store).await, before);
 }
 
-fn later(event: &mut Event) {
+fn later(event: &mut RunEvent) {
     event.seq = event.seq.map(|seq| seq + 1);
 }
 
-pub(crate) async fn eight_tell_one_run_at_once(store: Arc<impl Archive>) {
+pub(crate) async fn eight_tell_one_run_at_once(store: Arc<impl ArchiveStore>) {
     let mut work = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let store = store.clone();
         work.spawn(async move { keep(&*store, whole("s", "r")).await.expect("an answer") });
     }
     let all = work.join_all().await;
-    let winners = all.iter().filter(|one| matches!(one, Finalized::Won(_))).count();
+    let winners = all.iter().filter(|one| matches!(one, FinalizeResult::Recorded(_))).count();
     assert_eq!((winners, all.len()), (1, 8));
-    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    assert_eq!(verify_log(&*store, "r").await.expect("verified"), []);
     assert_eq!(current(&*store, "r").await.epoch, 1);
     assert_eq!(store.records("s", 0, 100).await.expect("records").len(), 2);
 }
 
-pub(crate) async fn whoever_watches_is_woken_by_a_run_told_at_once(store: Arc<impl Archive>) {
+pub(crate) async fn whoever_watches_is_woken_by_a_run_told_at_once(store: Arc<impl ArchiveStore>) {
     let mut watch = store.watch().await.expect("a watch");
     won(&*store, whole("s", "r")).await;
     until(&mut watch, "r", 7).await;

@@ -2,10 +2,10 @@
 
 use std::{fs, io::Write, path::Path};
 
-use foxwedge_run::{Body, Outcome};
+use foxwedge_run::{EventPayload, Outcome};
 use foxwedge_store::{
-    Archive, Exported, Flaw, Imported, Lease, RunRow, RunState, Snapshot, SqliteStore, Store,
-    StoreError, export, import, sweep, verify,
+    AgentSnapshot, ArchiveStore, ExportReport, ImportReport, Lease, LogDefect, RunRow, RunState,
+    SqliteStore, Store, StoreError, export, import, sweep, verify_log,
 };
 use rusqlite::Connection;
 
@@ -27,15 +27,15 @@ fn change(folder: &Temporary, sql: &str) {
     Connection::open(path).expect("a file").execute_batch(sql).expect("a change");
 }
 
-fn flaw(place: u64, why: &str) -> Flaw {
-    Flaw { run: "r".to_owned(), place, why: why.to_owned() }
+fn flaw(place: u64, why: &str) -> LogDefect {
+    LogDefect { run: "r".to_owned(), place, why: why.to_owned() }
 }
 
 #[tokio::test]
 async fn every_change_of_a_log_is_found() {
     const UNFIT: &str = "it does not fit what came before";
     const MISSING: &str = "it is missing";
-    let table: [(&str, Vec<Flaw>); 9] = [
+    let table: [(&str, Vec<LogDefect>); 9] = [
         (
             "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5",
             vec![flaw(5, UNFIT)],
@@ -68,9 +68,9 @@ async fn every_change_of_a_log_is_found() {
     for (sql, flaws) in table {
         let folder = Temporary::folder();
         let (store, ..) = stored(&folder).await;
-        assert_eq!(verify(&store, "r").await.expect("verified"), []);
+        assert_eq!(verify_log(&store, "r").await.expect("verified"), []);
         change(&folder, sql);
-        assert_eq!(verify(&store, "r").await.expect("verified"), flaws, "{sql}");
+        assert_eq!(verify_log(&store, "r").await.expect("verified"), flaws, "{sql}");
         // Reading stops in front of the first, and never returns anything that is not true.
         let first = flaws[0].place;
         let refused = refusal(store.events("r", 0, 100).await);
@@ -88,7 +88,7 @@ async fn a_record_or_a_snapshot_that_changed_is_found() {
     let (store, ..) = stored(&folder).await;
     let records = vec![record("a", None), record("b", Some("a"))];
     store.append_records("s", records).await.expect("stored");
-    let snapshot = Snapshot { name: "agent".to_owned(), body: vec![1, 2, 3], expires: None };
+    let snapshot = AgentSnapshot { name: "agent".to_owned(), body: vec![1, 2, 3], expires: None };
     store.put_snapshot("s", snapshot).await.expect("kept");
     assert_eq!(store.examine().await.expect("an answer"), [""; 0]);
     change(&folder, "UPDATE records SET body = replace(body, 'b', 'x') WHERE ordinal = 2");
@@ -137,7 +137,11 @@ async fn a_damaged_log_is_closed_and_says_so() {
         assert_eq!(run.last, 9);
         let end = store.events("r", 8, 1).await;
         if sql != "DELETE FROM events" {
-            assert_eq!(end.expect("the end")[0].event.body, Body::Ended(ended.clone()), "{sql}");
+            assert_eq!(
+                end.expect("the end")[0].event.body,
+                EventPayload::Ended(ended.clone()),
+                "{sql}"
+            );
         }
         assert_eq!(sweep(&store, "sweeper", 10).await.expect("swept"), []);
     }
@@ -150,7 +154,7 @@ async fn a_damaged_log_is_exported_up_to_the_damage() {
     change(&folder, "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5");
     let mut out = Vec::new();
     let exported = export(&store, &[], &mut out).await.expect("exported");
-    let expected = Exported {
+    let expected = ExportReport {
         sessions: 1,
         records: 0,
         runs: 1,
@@ -160,7 +164,10 @@ async fn a_damaged_log_is_exported_up_to_the_damage() {
     assert_eq!(exported, expected);
     let there = SqliteStore::memory().await.expect("a store");
     let imported = import(&there, &*out).await.expect("imported");
-    assert_eq!(imported, Imported { sessions: 1, runs: 1, events: 4, ..Imported::default() });
+    assert_eq!(
+        imported,
+        ImportReport { sessions: 1, runs: 1, events: 4, ..ImportReport::default() }
+    );
     assert_eq!(log(&there, "r").await.len(), 4);
 }
 
@@ -242,7 +249,7 @@ async fn a_torn_write_ahead_log_loses_nothing_that_was_acknowledged() {
         let store = SqliteStore::open(&path).await.expect("a store");
         let last = current(&store, "r").await.last;
         assert!(last == 8 || (last == 9 && cut == log_now.len()), "{last} after a cut at {cut}");
-        assert_eq!(verify(&store, "r").await.expect("verified"), []);
+        assert_eq!(verify_log(&store, "r").await.expect("verified"), []);
         // The caller tells it again.
         assert_eq!(store.append("r", &lease, texts(&run, 9, 9)).await.expect("stored"), 9);
     }

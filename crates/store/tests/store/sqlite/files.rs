@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use foxwedge_store::{AnyStore, Archive, SqliteStore, Store, StoreUrl};
+use foxwedge_store::{AnyStore, ArchiveStore, SqliteStore, Store, StoreUrl};
 
 use crate::{
     sample::{at_work, current, log, new_session, record, refusal, texts},
@@ -33,7 +33,7 @@ async fn a_store_is_opened_by_its_address() {
         let url: StoreUrl = address.parse().expect("an address");
         let store = AnyStore::open(&url).await.expect("a store");
         store.create_session(new_session("s")).await.expect("a session");
-        assert_eq!(store.about().await.expect("an answer").sessions, 1);
+        assert_eq!(store.totals().await.expect("an answer").sessions, 1);
     }
     assert!(path.exists());
     let memory: StoreUrl = "memory:".parse().expect("an address");
@@ -97,11 +97,11 @@ async fn deleted_text_is_not_left_in_the_file() {
     let event = crate::sample::says(&run, 2, &secret);
     store.append("r", &lease, vec![event]).await.expect("stored");
     let end = crate::sample::closing(&current(&store, "r").await, foxwedge_run::Outcome::Completed);
-    store.finalize("r", foxwedge_store::Authority::Operator, end).await.expect("ended");
+    store.finalize("r", foxwedge_store::CloseAuthority::Operator, end).await.expect("ended");
     assert!(store.delete_session("s").await.expect("deleted"));
-    let before = store.about().await.expect("an answer").bytes;
+    let before = store.totals().await.expect("an answer").bytes;
     store.compact().await.expect("compacted");
-    assert!(store.about().await.expect("an answer").bytes < before);
+    assert!(store.totals().await.expect("an answer").bytes < before);
     store.create_session(new_session("t")).await.expect("it goes on");
     drop(store);
     let bytes = fs::read(&path).expect("the file");

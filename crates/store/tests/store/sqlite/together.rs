@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use foxwedge_run::Outcome;
-use foxwedge_store::{Authority, Finalized, Lease, NewRun, SqliteStore, Started, Store, Wake};
+use foxwedge_store::{
+    CloseAuthority, FinalizeResult, Lease, NewRun, SqliteStore, StartResult, Store, StoreWake,
+};
 use tokio::sync::Barrier;
 
 use crate::{
@@ -36,8 +38,8 @@ async fn two_stores_race_for_the_end_a_thousand_times_and_one_wins() {
             for run in &runs {
                 barrier.wait().await;
                 let end = closing(run, outcomes[side]);
-                let finalized = store.finalize(&run.id, Authority::Operator, end).await;
-                won.push(matches!(finalized.expect("an answer"), Finalized::Won(_)));
+                let finalized = store.finalize(&run.id, CloseAuthority::Operator, end).await;
+                won.push(matches!(finalized.expect("an answer"), FinalizeResult::Recorded(_)));
             }
             won
         })
@@ -92,7 +94,7 @@ async fn what_another_store_decided_counts() {
     assert_eq!(refusal(left.append("r", &stale, texts(&run, 3, 3)).await), fenced);
     right.append("r", &lease, texts(&run, 3, 3)).await.expect("stored");
     let again = left.start_run(new_run("s", "r")).await.expect("found");
-    assert_eq!(again, Started::Existing(current(&*right, "r").await));
+    assert_eq!(again, StartResult::Existing(current(&*right, "r").await));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,9 +126,9 @@ async fn whoever_watches_is_woken_by_another_process() {
         left.append("r", &lease, texts(&run, seq, seq)).await.expect("stored");
         // Nobody knows which run it was; whoever is woken reads what it follows.
         while right.events("r", seq - 1, 10).await.expect("the log").is_empty() {
-            assert_eq!(watch.next().await, Some(Wake::All));
+            assert_eq!(watch.next().await, Some(StoreWake::All));
         }
-        assert_eq!(watch.next().await, Some(Wake::All));
+        assert_eq!(watch.next().await, Some(StoreWake::All));
     }
 }
 
@@ -141,7 +143,7 @@ async fn a_store_wakes_its_own_watchers_by_name() {
         left.append("r", &lease, texts(&run, seq, seq)).await.expect("stored");
         loop {
             match watch.next().await.expect("a wake-up") {
-                Wake::Run { run, last } => {
+                StoreWake::Run { run, last } => {
                     assert_eq!(&*run, "r");
                     if last == seq {
                         break;
@@ -149,7 +151,7 @@ async fn a_store_wakes_its_own_watchers_by_name() {
                 }
                 // The other store renewed the log when it opened the file, which counts as
                 // writing, once.
-                Wake::All => {
+                StoreWake::All => {
                     all += 1;
                     break;
                 }

@@ -1,6 +1,6 @@
 //! Whether a compaction tells what it did.
 
-use foxwedge_dialect::compact::{Became as Told, Compacted};
+use foxwedge_dialect::compact::{CompactedText, MessageOutcome as Told};
 
 use crate::{Became, common, count};
 
@@ -11,7 +11,7 @@ use crate::{Became, common, count};
 pub fn account(
     dialect: &str,
     before: &str,
-    compacted: &Compacted<'_>,
+    compacted: &CompactedText<'_>,
     became: &[Became],
 ) -> Result<(), String> {
     let account = &compacted.account;
@@ -22,8 +22,8 @@ pub fn account(
             return Err(format!("messages and calls are {counted:?}, told are {told:?}"));
         }
     }
-    let tokens =
-        account.before.around + account.messages.iter().map(|(tokens, _)| tokens).sum::<u64>();
+    let tokens = account.before.surroundings
+        + account.messages.iter().map(|(tokens, _)| tokens).sum::<u64>();
     if tokens != account.before.tokens {
         return Err(format!("messages of {tokens} tokens, told are {}", account.before.tokens));
     }
@@ -32,9 +32,9 @@ pub fn account(
     }
     let told: Vec<Told> = account.messages.iter().map(|(_, told)| *told).collect();
     let so = |(told, became): (&Told, &Became)| match (told, became) {
-        (Told::Kept, Became::Same(_)) | (Told::Changed, Became::Changed(_)) => true,
-        (Told::Gone | Told::Condensed, Became::Gone) | (_, Became::Hollow) => true,
-        (Told::Kept | Told::Changed | Told::Gone | Told::Condensed, _) => false,
+        (Told::Unchanged, Became::Same(_)) | (Told::Changed, Became::Changed(_)) => true,
+        (Told::Removed | Told::Summarized, Became::Gone) | (_, Became::Hollow) => true,
+        (Told::Unchanged | Told::Changed | Told::Removed | Told::Summarized, _) => false,
     };
     if told.len() != became.len() || !told.iter().zip(became).all(so) {
         let wrong: Vec<_> =
@@ -42,13 +42,13 @@ pub fn account(
         return Err(format!("(message, (told, became)): {wrong:?}"));
     }
     let gone: Vec<usize> = (0..became.len()).filter(|at| became[*at] == Became::Gone).collect();
-    let mut given_up: Vec<usize> = account.given_up().into_iter().flatten().collect();
+    let mut given_up: Vec<usize> = account.removed_ranges().into_iter().flatten().collect();
     given_up.retain(|at| became.get(*at) != Some(&Became::Hollow));
     if gone != given_up {
         return Err(format!("{gone:?} are gone, told are {given_up:?}"));
     }
     let summaries = account.stages.iter().filter(|stage| stage.summary.is_some()).count();
-    if told.contains(&Told::Condensed) && summaries == 0 {
+    if told.contains(&Told::Summarized) && summaries == 0 {
         return Err("something was condensed, and nobody wrote a summary".to_owned());
     }
     let same = common(dialect, before, &compacted.text);
@@ -57,7 +57,7 @@ pub fn account(
         return if compacted.is_changed() { Err(told) } else { Ok(()) };
     };
     let ahead = account.messages.iter().take(prefix.message).map(|(tokens, _)| tokens);
-    let tokens = account.before.around + ahead.sum::<u64>();
+    let tokens = account.before.surroundings + ahead.sum::<u64>();
     // Where instructions or tools changed, no cache is of use.
     let nothing = (prefix.message, prefix.tokens) == (0, 0);
     if !nothing && (prefix.message > same || prefix.tokens != tokens) {

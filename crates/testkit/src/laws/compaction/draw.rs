@@ -1,10 +1,13 @@
 //! What is drawn for a case: its history, its strategies, its limits.
 
 use foxwedge_core::{
-    Question,
-    compact::{Elision, Fraction, Limits, Pace, ToolRule, Treatment},
+    CheckOptions,
+    compact::{
+        AnswerTreatment, CompactionPace, ElisionPolicy, HistoryFraction, TokenLimits,
+        ToolElisionRule,
+    },
 };
-use foxwedge_dialect::compact::{Settings, Stage};
+use foxwedge_dialect::compact::{CompactionSettings, CompactionStage};
 use serde_json::Value;
 
 use super::{super::Case, Voice};
@@ -13,14 +16,14 @@ use crate::{Random, history, long, sound_history, spelled};
 /// The settings of a case, as shares of a history: what is too large for one fits into another.
 #[derive(Clone, Debug)]
 pub struct Draw {
-    stages: Vec<Stage>,
+    stages: Vec<CompactionStage>,
     budget: Budget,
     /// The goal in percent of the limit.
     goal: u64,
-    pace: Pace,
+    pace: CompactionPace,
     /// Places in the history, in thousandths.
     pins: Vec<usize>,
-    elision: Elision,
+    elision: ElisionPolicy,
     recent: Option<u64>,
     voice: u8,
 }
@@ -38,9 +41,11 @@ impl Draw {
     pub fn new(seed: u64) -> Draw {
         let mut random = Random::new(seed ^ 0xc0_0c_ac_7e_d0_00_00_00);
         let fraction = *random.pick(&[0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]);
-        let window = Stage::Window(Fraction::new(fraction).unwrap_or(Fraction::HALF));
-        let (elide, budget) = (Stage::Elide, Stage::Budget);
-        let (importance, summarize) = (Stage::Importance, Stage::Summarize);
+        let window = CompactionStage::Window(
+            HistoryFraction::new(fraction).unwrap_or(HistoryFraction::HALF),
+        );
+        let (elide, budget) = (CompactionStage::Elide, CompactionStage::Budget);
+        let (importance, summarize) = (CompactionStage::Importance, CompactionStage::Summarize);
         let lists = [
             vec![window],
             vec![budget],
@@ -64,12 +69,17 @@ impl Draw {
         };
         let goal = *random.pick(&[100, 100, 100, 80, 50, 0, 150]);
         let pins = (0..random.below(4)).map(|_| random.below(1_200)).collect();
-        let mut elision = Elision::default();
+        let mut elision = ElisionPolicy::default();
         if random.chance(40) {
-            elision.ends = *random.pick(&[0, 20, 160, 2_000]);
-            elision.recent = random.below(5);
-            let treatments = [Treatment::Keep, Treatment::Shrink, Treatment::Clear, Treatment::Any];
-            let rule = |random: &mut Random, tool: &str| ToolRule {
+            elision.kept_tokens = *random.pick(&[0, 20, 160, 2_000]);
+            elision.recent_units = random.below(5);
+            let treatments = [
+                AnswerTreatment::Keep,
+                AnswerTreatment::Shrink,
+                AnswerTreatment::Clear,
+                AnswerTreatment::Any,
+            ];
+            let rule = |random: &mut Random, tool: &str| ToolElisionRule {
                 tool: tool.to_owned(),
                 treatment: *random.pick(&treatments),
             };
@@ -77,22 +87,32 @@ impl Draw {
         }
         let recent = random.chance(30).then(|| random.below(400) as u64);
         let voice = random.below(10) as u8;
-        let pace = if random.chance(25) { Pace::Steady } else { Pace::Once };
+        let pace = if random.chance(25) {
+            CompactionPace::Incremental
+        } else {
+            CompactionPace::WholeHistory
+        };
         Draw { stages, budget, goal, pace, pins, elision, recent, voice }
     }
 
     /// The settings for a history of so many tokens and messages.
-    pub fn settings(&self, question: Question, tokens: u64, messages: usize) -> Settings {
+    pub fn settings(
+        &self,
+        question: CheckOptions,
+        tokens: u64,
+        messages: usize,
+    ) -> CompactionSettings {
         let most = match self.budget {
             Budget::None => None,
             Budget::Exactly(tokens) => Some(tokens),
             Budget::Share(share) => Some(tokens * share / 1_000),
         };
         let goal = |most: u64| u64::try_from(u128::from(most) * u128::from(self.goal) / 100);
-        let limits =
-            most.map(|most| Limits::new(most, goal(most).unwrap_or(u64::MAX)).at(self.pace));
+        let limits = most.map(|most| {
+            TokenLimits::new(most, goal(most).unwrap_or(u64::MAX)).with_pace(self.pace)
+        });
         let pins = self.pins.iter().map(|place| place * messages / 1_000).collect();
-        let mut settings = Settings::new(question, Limits::exactly(0));
+        let mut settings = CompactionSettings::new(question, TokenLimits::exactly(0));
         settings.stages = self.stages.clone();
         settings.limits = limits;
         settings.pins = pins;

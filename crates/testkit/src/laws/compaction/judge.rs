@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use foxwedge_core::{Report, Tail, Wire, check, compact::Limits};
+use foxwedge_core::{Format, Report, TailPolicy, check, compact::TokenLimits};
 use foxwedge_dialect::{
-    Reading,
-    compact::{CompactError, Compacted, Settings, Stage, compact, weigh},
-    read, want,
+    OutlinedDocument,
+    compact::{CompactError, CompactedText, CompactionSettings, CompactionStage, compact, weigh},
+    outline_options, read,
 };
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use crate::{Became, Bytes, Shorter, Stays, became, parted, stays, violations};
 /// The name of the broken law, and what was seen.
 pub fn judge(case: &Case, draw: &Draw, document: &str, tally: &mut Tally) -> Verdict {
     let question = case.question();
-    let Ok(reading) = read(document, case.wire, want(case.profile)) else {
+    let Ok(reading) = read(document, case.wire, outline_options(case.profile)) else {
         tally.unreadable += 1;
         let settings = draw.settings(question, 0, 0);
         return match attempt(document, case.wire, &settings, Voice::Digest)? {
@@ -35,7 +35,7 @@ pub fn judge(case: &Case, draw: &Draw, document: &str, tally: &mut Tally) -> Ver
     };
     let (patched, repair) = reading.fix(&question);
     let repaired = patched.to_string();
-    let Ok(whole) = read(&repaired, case.wire, want(case.profile)) else {
+    let Ok(whole) = read(&repaired, case.wire, outline_options(case.profile)) else {
         return breach("sound", "the repair cannot be read");
     };
     let tokens = tokens(&whole);
@@ -76,14 +76,14 @@ pub fn judge(case: &Case, draw: &Draw, document: &str, tally: &mut Tally) -> Ver
 /// # Errors
 /// The name of the broken law, and what was seen.
 pub fn judge_sound(
-    wire: Wire,
+    wire: Format,
     before: &str,
-    settings: &Settings,
+    settings: &CompactionSettings,
     voice: Voice,
     tally: &mut Tally,
 ) -> Result<Option<String>, (&'static str, String)> {
     let question = settings.question;
-    let reading = match read(before, wire, want(question.profile)) {
+    let reading = match read(before, wire, outline_options(question.profile)) {
         Ok(reading) => reading,
         Err(error) => return Err(("total", format!("{error}"))),
     };
@@ -120,13 +120,13 @@ pub fn judge_sound(
     Ok(Some(compacted.text.into_owned()))
 }
 
-type Outcome<'a> = Result<Compacted<'a>, CompactError>;
+type Outcome<'a> = Result<CompactedText<'a>, CompactError>;
 
 /// Compacts, and says how often somebody was asked for a summary.
 fn attempt<'a>(
     document: &'a str,
-    wire: Wire,
-    settings: &Settings,
+    wire: Format,
+    settings: &CompactionSettings,
     voice: Voice,
 ) -> Result<(Outcome<'a>, usize), (&'static str, String)> {
     let mut asked = voice.listening();
@@ -137,7 +137,7 @@ fn attempt<'a>(
     }
 }
 
-fn tokens(reading: &Reading<'_>) -> u64 {
+fn tokens(reading: &OutlinedDocument<'_>) -> u64 {
     weigh(&reading.draft, reading.frame, &mut Bytes).total()
 }
 
@@ -155,19 +155,21 @@ fn error_name(error: &CompactError) -> &'static str {
 
 /// Whether an error is the right one, and says why.
 fn refused(
-    reading: &Reading<'_>,
-    settings: &Settings,
+    reading: &OutlinedDocument<'_>,
+    settings: &CompactionSettings,
     voice: Voice,
     error: &CompactError,
 ) -> Verdict {
-    let needs = |stage: &Stage| !matches!(stage, Stage::Window(_) | Stage::Summarize);
-    let summarizes = settings.stages.contains(&Stage::Summarize);
+    let needs = |stage: &CompactionStage| {
+        !matches!(stage, CompactionStage::Window(_) | CompactionStage::Summarize)
+    };
+    let summarizes = settings.stages.contains(&CompactionStage::Summarize);
     let fits = match error {
         CompactError::CannotShrink(short) => settings.limits.is_some_and(|limits| {
-            short.budget == limits.most()
-                && short.least > limits.most()
-                && short.needs <= short.least
-                && tokens(reading) > limits.most()
+            short.budget == limits.max_tokens()
+                && short.total_needed > limits.max_tokens()
+                && short.needed <= short.total_needed
+                && tokens(reading) > limits.max_tokens()
                 && short.messages.end <= reading.draft.messages.len()
         }),
         CompactError::NeedsBudget(stage) => settings.limits.is_none() && needs(stage),
@@ -179,36 +181,44 @@ fn refused(
 }
 
 /// What is said to be needed is enough.
-fn least(wire: Wire, before: &str, settings: &Settings, error: &CompactError) -> Verdict {
+fn least(
+    wire: Format,
+    before: &str,
+    settings: &CompactionSettings,
+    error: &CompactError,
+) -> Verdict {
     let CompactError::CannotShrink(short) = error else { return Ok(()) };
-    if !matches!(settings.stages[..], [Stage::Budget | Stage::Elide | Stage::Importance]) {
+    if !matches!(
+        settings.stages[..],
+        [CompactionStage::Budget | CompactionStage::Elide | CompactionStage::Importance]
+    ) {
         return Ok(());
     }
     let mut enough = settings.clone();
-    enough.limits = Some(Limits::exactly(short.least));
+    enough.limits = Some(TokenLimits::exactly(short.total_needed));
     match attempt(before, wire, &enough, Voice::Digest)? {
         (Ok(_), _) => Ok(()),
-        (Err(error), _) => breach("least", format!("{} tokens: {error}", short.least)),
+        (Err(error), _) => breach("least", format!("{} tokens: {error}", short.total_needed)),
     }
 }
 
 /// What fits stays as it is, and what does not fits then.
 fn within(
-    reading: &Reading<'_>,
+    reading: &OutlinedDocument<'_>,
     before: &str,
-    settings: &Settings,
-    compacted: &Compacted<'_>,
+    settings: &CompactionSettings,
+    compacted: &CompactedText<'_>,
 ) -> Verdict {
     let Some(limits) = settings.limits else { return Ok(()) };
-    if tokens(reading) <= limits.most() && compacted.text != before {
+    if tokens(reading) <= limits.max_tokens() && compacted.text != before {
         return breach("untouched", format!("it fitted\n{}", compacted.text));
     }
-    let wire = reading.draft.wire;
-    let Ok(after) = read(&compacted.text, wire, want(settings.question.profile)) else {
+    let wire = reading.draft.format;
+    let Ok(after) = read(&compacted.text, wire, outline_options(settings.question.profile)) else {
         return breach("sound", format!("unreadable\n{}", compacted.text));
     };
     let tokens = tokens(&after);
-    if tokens > limits.most() || compacted.account.after.tokens != tokens {
+    if tokens > limits.max_tokens() || compacted.account.after.tokens != tokens {
         let told = compacted.account.after.tokens;
         return breach("within", format!("{tokens} tokens, told are {told}\n{}", compacted.text));
     }
@@ -216,7 +226,12 @@ fn within(
 }
 
 /// Nothing is wrong with the result that was not wrong before.
-fn sound(wire: Wire, settings: &Settings, left: &Report, compacted: &Compacted<'_>) -> Verdict {
+fn sound(
+    wire: Format,
+    settings: &CompactionSettings,
+    left: &Report,
+    compacted: &CompactedText<'_>,
+) -> Verdict {
     let question = settings.question;
     let text = &compacted.text;
     let known = |code: u16| left.findings.iter().any(|finding| finding.rule.code == code);
@@ -224,13 +239,13 @@ fn sound(wire: Wire, settings: &Settings, left: &Report, compacted: &Compacted<'
         Ok(value) => value,
         Err(error) => return breach("sound", format!("not JSON any more: {error}\n{text}")),
     };
-    let pending = question.policy.tail == Tail::Pending;
+    let pending = question.policy.tail == TailPolicy::Pending;
     let mut found = violations(wire.name(), question.profile.name(), pending, &value);
     found.retain(|violation| !known(violation.code) && violation.code != 314);
     if !found.is_empty() {
         return breach("sound", format!("oracle {found:?}\nafter {text}"));
     }
-    let Ok(reading) = read(text, wire, want(question.profile)) else {
+    let Ok(reading) = read(text, wire, outline_options(question.profile)) else {
         return breach("sound", format!("unreadable\n{text}"));
     };
     let found = check(&reading.draft, &question);
@@ -242,7 +257,12 @@ fn sound(wire: Wire, settings: &Settings, left: &Report, compacted: &Compacted<'
 }
 
 /// What is short enough stays as it is.
-fn idempotent(wire: Wire, settings: &Settings, voice: Voice, compacted: &Compacted<'_>) -> Verdict {
+fn idempotent(
+    wire: Format,
+    settings: &CompactionSettings,
+    voice: Voice,
+    compacted: &CompactedText<'_>,
+) -> Verdict {
     if settings.limits.is_none() {
         return Ok(());
     }
@@ -255,16 +275,22 @@ fn idempotent(wire: Wire, settings: &Settings, voice: Voice, compacted: &Compact
 }
 
 /// What has to stay is there.
-fn conserving(wire: Wire, before: &str, settings: &Settings, became: &[Became]) -> Verdict {
-    let among = |wanted: fn(&Stage) -> bool| settings.stages.iter().any(wanted);
-    let window = among(|stage| matches!(stage, Stage::Window(_)));
-    let summarize = among(|stage| matches!(stage, Stage::Summarize));
-    let drops = among(|stage| !matches!(stage, Stage::Elide | Stage::Window(_)));
+fn conserving(
+    wire: Format,
+    before: &str,
+    settings: &CompactionSettings,
+    became: &[Became],
+) -> Verdict {
+    let among = |wanted: fn(&CompactionStage) -> bool| settings.stages.iter().any(wanted);
+    let window = among(|stage| matches!(stage, CompactionStage::Window(_)));
+    let summarize = among(|stage| matches!(stage, CompactionStage::Summarize));
+    let drops =
+        among(|stage| !matches!(stage, CompactionStage::Elide | CompactionStage::Window(_)));
     let which = Stays {
         first: window && !drops,
         first_wish: !window && !summarize,
         last_wish: !window,
-        everything: settings.stages.iter().all(|stage| *stage == Stage::Elide),
+        everything: settings.stages.iter().all(|stage| *stage == CompactionStage::Elide),
     };
     let mut stay = stays(wire.name(), before, which);
     let pins = settings.pins.iter().filter(|pin| **pin < became.len());

@@ -1,6 +1,6 @@
 //! Summarizers, good and bad.
 
-use foxwedge_dialect::compact::{Digest, Summarizer, SummaryRequest};
+use foxwedge_dialect::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
 
 /// Who summarizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Voice {
     }
 }
 
-impl Summarizer for Asked {
+impl HistorySummarizer for Asked {
     fn name(&self) -> &str {
         "a test"
     }
@@ -46,7 +46,7 @@ impl Summarizer for Asked {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, String> {
         self.times += 1;
         match self.voice {
-            Voice::Digest => Digest.summarize(request),
+            Voice::Digest => DigestSummarizer.summarize(request),
             Voice::Garbage => {
                 Ok("\u{0}\"}]},{\"role\":\"tool\"} \\ud83d \u{7f}🦊 <|end|>".to_owned())
             }

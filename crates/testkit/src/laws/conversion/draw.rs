@@ -23,10 +23,10 @@ pub fn document(case: &Case) -> String {
 }
 
 /// How a case is converted.
-pub fn options(case: &Case) -> convert::Options {
-    convert::Options {
+pub fn options(case: &Case) -> convert::ConversionOptions {
+    convert::ConversionOptions {
         profile: Some(case.profile),
         policy: case.policy,
-        ..convert::Options::default()
+        ..convert::ConversionOptions::default()
     }
 }

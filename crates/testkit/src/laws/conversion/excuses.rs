@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use foxwedge_core::{Edit, Strategy};
-use foxwedge_dialect::{canon::Lost, convert::Converted};
+use foxwedge_dialect::{convert::ConvertedRequest, model::LossKind};
 
 use crate::{Facet, Gist, difference, missing};
 
@@ -29,13 +29,13 @@ const COUNTED: [Facet; 9] = [
 
 impl Excuses {
     /// What conversions told, one after the other.
-    pub(super) fn of(ways: &[&Converted]) -> Excuses {
+    pub(super) fn of(ways: &[&ConvertedRequest]) -> Excuses {
         let mut excuses = Excuses::default();
         for converted in ways {
             for loss in &converted.losses {
-                lost(loss.what).iter().for_each(|facet| excuses.add(*facet));
+                lost(loss.kind).iter().for_each(|facet| excuses.add(*facet));
             }
-            for edit in converted.before.iter().chain(&converted.behind) {
+            for edit in converted.source_edits.iter().chain(&converted.target_edits) {
                 mended(edit).iter().for_each(|facet| excuses.add(*facet));
             }
         }
@@ -68,26 +68,26 @@ impl Excuses {
     }
 }
 
-fn lost(what: Lost) -> &'static [Facet] {
+fn lost(what: LossKind) -> &'static [Facet] {
     match what {
         // They may be told by the user, and hold nothing but text.
-        Lost::Instructions => &[Facet::Sides, Facet::Media, Facet::Others],
-        Lost::Reasoning => &[Facet::Thoughts, Facet::Seals],
-        Lost::Signature => &[Facet::Seals],
-        Lost::Media => &[Facet::Media],
-        Lost::ErrorMark => &[Facet::ErrorMarks],
-        Lost::Order => &[Facet::Order],
-        Lost::Arguments => &[Facet::Arguments],
-        Lost::CacheMark => &[Facet::CacheMarks],
-        Lost::Citation => &[Facet::Citations],
-        Lost::Refusal => &[Facet::Refusals],
-        Lost::ServerCall | Lost::Unknown => &[Facet::Others],
-        Lost::Tool
-        | Lost::ToolChoice
-        | Lost::Setting
-        | Lost::StopReason
-        | Lost::Usage
-        | Lost::Candidates => &[],
+        LossKind::Instructions => &[Facet::Sides, Facet::Media, Facet::Others],
+        LossKind::Reasoning => &[Facet::Thoughts, Facet::Seals],
+        LossKind::Signature => &[Facet::Seals],
+        LossKind::Media => &[Facet::Media],
+        LossKind::ErrorMark => &[Facet::ErrorMarks],
+        LossKind::Order => &[Facet::Order],
+        LossKind::Arguments => &[Facet::Arguments],
+        LossKind::CacheMark => &[Facet::CacheMarks],
+        LossKind::Citation => &[Facet::Citations],
+        LossKind::Refusal => &[Facet::Refusals],
+        LossKind::ServerCall | LossKind::Unknown => &[Facet::Others],
+        LossKind::Tool
+        | LossKind::ToolChoice
+        | LossKind::Setting
+        | LossKind::StopReason
+        | LossKind::Usage
+        | LossKind::Candidates => &[],
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use foxwedge_core::{Profile, Strategy, Tail};
+use foxwedge_core::{Profile, Strategy, TailPolicy};
 use foxwedge_dialect::{
-    canon::{Lost, Renamed},
     convert,
+    model::{IdentifierReplacement, LossKind},
 };
 use serde_json::Value;
 
@@ -21,8 +21,8 @@ use crate::{Beat, Call, Facet, Gist, declared, gist, violations};
 /// Judges a sound document.
 pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
     // Half a character is mended first, wherever it goes.
-    if trial.converted.before.iter().any(|edit| edit.code != 313) {
-        return breach("untouched", format!("mended: {:?}", trial.converted.before));
+    if trial.converted.source_edits.iter().any(|edit| edit.code != 313) {
+        return breach("untouched", format!("mended: {:?}", trial.converted.source_edits));
     }
     let before = trial.said();
     let mut now = gist(trial.to.name(), after);
@@ -33,7 +33,7 @@ pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
     }
     told(trial, &before, &now)?;
     let losses = &trial.converted.losses;
-    let joined = trial.converted.behind.iter().any(|edit| edit.code == 402);
+    let joined = trial.converted.target_edits.iter().any(|edit| edit.code == 402);
     if let Some(gone) = tokens::unnoted(&trial.before, after, losses).filter(|_| !joined) {
         return breach("conserving", shown(trial, &gone));
     }
@@ -56,15 +56,15 @@ fn told(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
 
 fn shown(trial: &Trial<'_>, what: &str) -> String {
     let converted = trial.converted;
-    let (losses, behind) = (&converted.losses, &converted.behind);
+    let (losses, behind) = (&converted.losses, &converted.target_edits);
     format!("{what}\nlosses {losses:?}\nbehind {behind:?}\n{}", converted.body)
 }
 
 /// A tool that got another name is known, and two tools have two names. From here on it goes by
 /// the name it had.
 fn names(trial: &Trial<'_>, before: &Gist, now: &mut Gist) -> Verdict {
-    let renamed = &trial.converted.names;
-    let twins = |one: &Renamed| {
+    let renamed = &trial.converted.renamed_tools;
+    let twins = |one: &IdentifierReplacement| {
         let collides = |call: &Call| call.name == one.new && call.name != one.old;
         before.calls().any(collides) || renamed.iter().any(|it| it.new == one.new && it != one)
     };
@@ -77,12 +77,12 @@ fn names(trial: &Trial<'_>, before: &Gist, now: &mut Gist) -> Verdict {
 
 /// Every tool is declared, under the name that calls have for it, or is on the list.
 fn tools(trial: &Trial<'_>, after: &Value) -> Verdict {
-    let renamed = &trial.converted.names;
+    let renamed = &trial.converted.renamed_tools;
     let new = |old: &String| renamed.iter().find(|it| it.old == *old).map(|it| it.new.clone());
     let now = declared(trial.to.name(), after);
     let mut gone = declared(trial.case.wire.name(), &trial.before);
     gone.retain(|old| !now.contains(&new(old).unwrap_or_else(|| old.clone())));
-    let told = trial.converted.losses.iter().filter(|loss| loss.what == Lost::Tool).count();
+    let told = trial.converted.losses.iter().filter(|loss| loss.kind == LossKind::Tool).count();
     match gone.len() > told {
         true => breach("names", shown(trial, &format!("{gone:?} are not declared any more"))),
         false => Ok(()),
@@ -90,7 +90,7 @@ fn tools(trial: &Trial<'_>, after: &Value) -> Verdict {
 }
 
 /// Gives tools their old names back.
-fn called_again(gist: &mut Gist, renamed: &[Renamed]) {
+fn called_again(gist: &mut Gist, renamed: &[IdentifierReplacement]) {
     for call in calls(gist) {
         if let Some(old) = renamed.iter().find(|it| it.new == call.name) {
             call.name.clone_from(&old.old);
@@ -118,7 +118,7 @@ fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
         {
             return breach("ids", shown(trial, &format!("{new:?} has another id")));
         }
-        let known = |it: &Renamed| it.old == was && it.new == is;
+        let known = |it: &IdentifierReplacement| it.old == was && it.new == is;
         if was != is && !renamed.iter().any(known) {
             return breach("ids", shown(trial, &format!("`{was}` is `{is}`, not in {renamed:?}")));
         }
@@ -128,11 +128,11 @@ fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
         }
     }
     // An answer that got an id may have been dropped under it.
-    let dropped = |it: &Renamed| {
-        let mut edits = trial.converted.behind.iter();
+    let dropped = |it: &IdentifierReplacement| {
+        let mut edits = trial.converted.target_edits.iter();
         edits.any(|edit| edit.strategy == Strategy::Drop && edit.ids.contains(&it.new))
     };
-    let news = |it: &&Renamed| {
+    let news = |it: &&IdentifierReplacement| {
         !now.calls().any(|call| call.id.as_deref() == Some(&it.new)) && !dropped(it)
     };
     match renamed.iter().find(news).filter(|_| now.orphans.is_empty()) {
@@ -144,7 +144,7 @@ fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
 /// Into its own format, a document that is taken goes as it is.
 fn same(trial: &Trial<'_>, after: &Value) -> Verdict {
     let (wire, profile) = (trial.case.wire.name(), trial.case.profile.name());
-    let pending = trial.case.policy.tail == Tail::Pending;
+    let pending = trial.case.policy.tail == TailPolicy::Pending;
     let lone = trial.source.contains(super::super::LONE);
     if lone || !violations(wire, profile, pending, &trial.before).is_empty() {
         return Ok(());
@@ -159,16 +159,16 @@ fn same(trial: &Trial<'_>, after: &Value) -> Verdict {
 /// The way back leads to the same, up to what was told on the way.
 fn there_and_back(trial: &Trial<'_>, before: &Gist) -> Verdict {
     let wire = trial.case.wire;
-    let options = convert::Options {
-        profile: Some(Profile::of(wire)),
-        restore: trial.converted.renamed.clone(),
+    let options = convert::ConversionOptions {
+        profile: Some(Profile::for_format(wire)),
+        restored_ids: trial.converted.renamed.clone(),
         ..trial.options.clone()
     };
     let back = trial.again(&trial.converted.body, trial.to, wire, &options)?;
     let Ok(document) = serde_json::from_str::<Value>(&back.body) else {
         return breach("there and back", format!("no JSON: {}", back.body));
     };
-    let pending = trial.case.policy.tail == Tail::Pending;
+    let pending = trial.case.policy.tail == TailPolicy::Pending;
     let mut judged = violations(wire.name(), wire.name(), pending, &document);
     judged.retain(|violation| violation.code != 314);
     if !judged.is_empty() {
@@ -177,15 +177,16 @@ fn there_and_back(trial: &Trial<'_>, before: &Gist) -> Verdict {
     let mut now = gist(wire.name(), &document);
     let before = &mut before.clone();
     nameless(before, &mut now, &trial.converted.renamed);
-    called_again(&mut now, &back.names);
-    called_again(&mut now, &trial.converted.names);
+    called_again(&mut now, &back.renamed_tools);
+    called_again(&mut now, &trial.converted.renamed_tools);
     // Where nothing was told, nothing is excused: who lost nothing has everything.
     let excuses = Excuses::of(&[trial.converted, &back]);
     match excuses.unexcused(before, &now) {
         None => Ok(()),
         Some(what) => {
             let law = if excuses.is_empty() { "lossless" } else { "there and back" };
-            let ways = [trial.converted, &back].map(|it| (&it.losses, &it.before, &it.behind));
+            let ways =
+                [trial.converted, &back].map(|it| (&it.losses, &it.source_edits, &it.target_edits));
             let (there, back) = (&trial.converted.body, &back.body);
             breach(law, format!("{what}\n{ways:?}\nthere {there}\nback  {back}"))
         }
@@ -193,13 +194,13 @@ fn there_and_back(trial: &Trial<'_>, before: &Gist) -> Verdict {
 }
 
 /// A call that had no id keeps the one it got, and so does one whose id was also another's.
-fn nameless(before: &mut Gist, now: &mut Gist, renamed: &[Renamed]) {
+fn nameless(before: &mut Gist, now: &mut Gist, renamed: &[IdentifierReplacement]) {
     let ids: Vec<Option<String>> = before.calls().map(|call| call.id.clone()).collect();
     let shared = |id: &String| ids.iter().filter(|it| it.as_ref() == Some(id)).count() > 1;
     for ((old, new), id) in calls(before).zip(calls(now)).zip(&ids) {
         let loose = id.as_ref().is_none_or(shared);
         let was = id.as_deref().unwrap_or("");
-        let got = |it: &Renamed| it.old == was && Some(&it.new) == new.id.as_ref();
+        let got = |it: &IdentifierReplacement| it.old == was && Some(&it.new) == new.id.as_ref();
         if loose && renamed.iter().any(got) {
             (old.id, new.id) = (None, None);
         }

@@ -3,13 +3,13 @@
 //!
 //! Everything is told apart by a number, so that it can be looked for.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Map, Value, json};
 
 use crate::Random;
 
 /// Hangs something on about a third of the messages.
-pub(super) fn hang(random: &mut Random, wire: Wire, document: &mut Value) {
+pub(super) fn hang(random: &mut Random, wire: Format, document: &mut Value) {
     let mut hand = Hand { random, wire, number: 0 };
     let Some(list) = list(document) else { return };
     let mut at = 0;
@@ -37,7 +37,7 @@ pub(super) fn list(document: &mut Value) -> Option<&mut Vec<Value>> {
 
 struct Hand<'r> {
     random: &'r mut Random,
-    wire: Wire,
+    wire: Format,
     number: usize,
 }
 
@@ -54,7 +54,7 @@ impl Hand<'_> {
             message.insert("x_note".to_owned(), field);
         }
         match (role.as_str(), kind.as_str()) {
-            ("system", _) if matches!(self.wire, Wire::OpenaiChat | Wire::OpenaiResponses) => {
+            ("system", _) if matches!(self.wire, Format::OpenaiChat | Format::OpenaiResponses) => {
                 message.insert("role".to_owned(), json!("developer"));
             }
             ("user", _) => self.user(message),
@@ -74,8 +74,8 @@ impl Hand<'_> {
     }
 
     fn user(&mut self, message: &mut Map<String, Value>) {
-        let answers = matches!(self.wire, Wire::Anthropic | Wire::Gemini | Wire::Bedrock);
-        let key = if self.wire == Wire::Gemini { "parts" } else { "content" };
+        let answers = matches!(self.wire, Format::Anthropic | Format::Gemini | Format::Bedrock);
+        let key = if self.wire == Format::Gemini { "parts" } else { "content" };
         let holds = |names: &[&str], blocks: &[Value]| {
             blocks.iter().any(|block| names.iter().any(|name| block.get(*name).is_some()))
         };
@@ -85,7 +85,7 @@ impl Hand<'_> {
             Some(blocks) => blocks.iter_mut().for_each(|block| self.answer(block)),
             None => {
                 let shown = self.shown();
-                let kind = if self.wire == Wire::OpenaiResponses { "input_text" } else { "text" };
+                let kind = if self.wire == Format::OpenaiResponses { "input_text" } else { "text" };
                 extend(message, key, kind, shown);
                 self.mark(message, key);
             }
@@ -100,34 +100,34 @@ impl Hand<'_> {
         let name = format!("kept-field-name-{number}");
         let url = format!("https://pictures.example/{number}.png");
         let choices = match self.wire {
-            Wire::OpenaiChat => vec![
+            Format::OpenaiChat => vec![
                 json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{image}")}}),
                 json!({"type": "image_url", "image_url": {"url": url}}),
                 json!({"type": "input_audio", "input_audio": {"data": file, "format": "wav"}}),
                 json!({"type": "file", "file": {"filename": name, "file_data": format!("data:application/pdf;base64,{file}")}}),
                 json!({"type": "file", "file": {"file_id": format!("file-{number}")}}),
             ],
-            Wire::OpenaiResponses => vec![
+            Format::OpenaiResponses => vec![
                 json!({"type": "input_image", "image_url": format!("data:image/jpeg;base64,{image}")}),
                 json!({"type": "input_image", "image_url": url}),
                 json!({"type": "input_image", "file_id": format!("file-{number}")}),
                 json!({"type": "input_file", "filename": name, "file_data": format!("data:application/pdf;base64,{file}")}),
             ],
-            Wire::Anthropic => vec![
+            Format::Anthropic => vec![
                 json!({"type": "image", "source": {"type": "base64", "media_type": "image/webp", "data": image}}),
                 json!({"type": "image", "source": {"type": "url", "url": url}}),
                 json!({"type": "document", "title": name, "source": {"type": "base64", "media_type": "application/pdf", "data": file}}),
                 json!({"type": "document", "title": "notes", "source": {"type": "text", "media_type": "text/plain", "data": format!("written down {number}.")}}),
                 json!({"type": "image", "source": {"type": "file", "file_id": format!("file_{number}")}}),
             ],
-            Wire::Gemini => vec![
+            Format::Gemini => vec![
                 json!({"inlineData": {"mimeType": "image/png", "data": image}}),
                 json!({"inlineData": {"mimeType": "audio/wav", "data": file}}),
                 json!({"inlineData": {"mimeType": "application/pdf", "data": file}}),
                 json!({"fileData": {"mimeType": "image/png", "fileUri": url}}),
                 json!({"fileData": {"mimeType": "video/mp4", "fileUri": format!("gs://bucket/{number}.mp4")}}),
             ],
-            Wire::Bedrock => vec![
+            Format::Bedrock => vec![
                 json!({"image": {"format": "png", "source": {"bytes": image}}}),
                 json!({"document": {"format": "pdf", "name": name, "source": {"bytes": file}}}),
                 json!({"video": {"format": "mp4", "source": {"s3Location": {"uri": format!("s3://bucket/{number}.mp4")}}}}),
@@ -146,7 +146,7 @@ impl Hand<'_> {
             block.get_mut(key)?.as_object_mut().map(std::mem::take)
         };
         match self.wire {
-            Wire::Anthropic => {
+            Format::Anthropic => {
                 let Some(block) = block.as_object_mut().filter(|it| it.contains_key("tool_use_id"))
                 else {
                     return;
@@ -158,7 +158,7 @@ impl Hand<'_> {
                     extend(block, "content", "text", image);
                 }
             }
-            Wire::Bedrock => {
+            Format::Bedrock => {
                 let Some(mut result) = inner(block, "toolResult") else { return };
                 if failed {
                     result.insert("status".to_owned(), json!("error"));
@@ -168,7 +168,7 @@ impl Hand<'_> {
                 }
                 block["toolResult"] = Value::Object(result);
             }
-            Wire::Gemini => {
+            Format::Gemini => {
                 let Some(mut result) = inner(block, "functionResponse") else { return };
                 let text = result.get("response").and_then(|it| it.get("output")).cloned();
                 if let Some(text) = text.filter(|_| failed) {
@@ -179,7 +179,7 @@ impl Hand<'_> {
                 }
                 block["functionResponse"] = Value::Object(result);
             }
-            Wire::OpenaiChat | Wire::OpenaiResponses => {}
+            Format::OpenaiChat | Format::OpenaiResponses => {}
         }
     }
 
@@ -190,13 +190,13 @@ impl Hand<'_> {
         }
         let Some(blocks) = message.get_mut(key).and_then(Value::as_array_mut) else { return };
         match self.wire {
-            Wire::Anthropic => {
+            Format::Anthropic => {
                 if let Some(block) = blocks.last_mut().and_then(Value::as_object_mut) {
                     block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
                 }
             }
-            Wire::Bedrock => blocks.push(json!({"cachePoint": {"type": "default"}})),
-            Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => {}
+            Format::Bedrock => blocks.push(json!({"cachePoint": {"type": "default"}})),
+            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => {}
         }
     }
 
@@ -204,14 +204,14 @@ impl Hand<'_> {
         let number = self.number;
         let address = format!("https://kept-cite-{number}.example");
         match self.wire {
-            Wire::OpenaiChat => {
+            Format::OpenaiChat => {
                 if !message.contains_key("tool_calls") {
                     let words = format!("I would rather not {number}.");
                     message.insert("content".to_owned(), Value::Null);
                     message.insert("refusal".to_owned(), json!(words));
                 }
             }
-            Wire::OpenaiResponses => {
+            Format::OpenaiResponses => {
                 let cited = json!({"type": "output_text", "text": format!("as they say {number}."),
                     "annotations": [{"type": "url_citation", "url": address, "title": "t", "start_index": 0, "end_index": 2}]});
                 let refused =
@@ -219,7 +219,7 @@ impl Hand<'_> {
                 let part = self.random.pick(&[cited, refused]).clone();
                 extend(message, "content", "output_text", part);
             }
-            Wire::Anthropic => {
+            Format::Anthropic => {
                 let cited = json!({"type": "text", "text": format!("as they say {number}."),
                     "citations": [{"type": "web_search_result_location", "url": address, "title": "t", "cited_text": "so", "encrypted_index": "e"}]});
                 let blocks = message.get_mut("content").and_then(Value::as_array_mut);
@@ -229,7 +229,7 @@ impl Hand<'_> {
                     blocks.insert(0, cited);
                 }
             }
-            Wire::Gemini => {
+            Format::Gemini => {
                 let seal = format!("c2VhbGVk{number}");
                 let signed =
                     json!({"text": format!("signed words {number}."), "thoughtSignature": seal});
@@ -237,7 +237,7 @@ impl Hand<'_> {
                 let part = self.random.pick(&[signed, behind]).clone();
                 extend(message, "parts", "", part);
             }
-            Wire::Bedrock => {
+            Format::Bedrock => {
                 if let Some(blocks) = message.get_mut("content").and_then(Value::as_array_mut) {
                     blocks.insert(0, json!({"text": format!("first of all {number}.")}));
                 }

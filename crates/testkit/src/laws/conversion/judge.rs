@@ -1,11 +1,13 @@
 //! Judges one case.
 
-use foxwedge_core::{Applicability, Finding, Orphans, Tail, Unanswered, Wire, check};
+use foxwedge_core::{
+    Finding, FixApplicability, Format, OrphanPolicy, TailPolicy, UnansweredPolicy, check,
+};
 use foxwedge_dialect::{
-    ReadError, Want,
-    canon::Lost,
-    convert::{self, Converted, Tools, request},
-    read, text, want,
+    OutlineOptions, ReadError,
+    convert::{self, ConvertedRequest, ToolNotation, request},
+    model::LossKind,
+    outline_options, read, text,
 };
 use serde_json::Value;
 
@@ -32,13 +34,13 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
             return unreadable(case.wire, source, &error);
         }
     };
-    if let Err(error) = read(source, case.wire, Want::default()) {
+    if let Err(error) = read(source, case.wire, OutlineOptions::default()) {
         return breach("total", format!("it cannot be read, but is converted: {error}"));
     }
     for loss in &converted.losses {
-        *tally.repairs.entry(loss.what.name()).or_default() += 1;
+        *tally.repairs.entry(loss.kind.name()).or_default() += 1;
     }
-    for edit in converted.before.iter().chain(&converted.behind) {
+    for edit in converted.source_edits.iter().chain(&converted.target_edits) {
         *tally.findings.entry(edit.code).or_default() += 1;
     }
     // The oracle reads with serde_json, which takes no half characters.
@@ -60,8 +62,8 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
 }
 
 /// What cannot be converted cannot be read, and says where.
-fn unreadable(wire: Wire, source: &str, error: &ReadError) -> Verdict {
-    match read(source, wire, Want::default()) {
+fn unreadable(wire: Format, source: &str, error: &ReadError) -> Verdict {
+    match read(source, wire, OutlineOptions::default()) {
         Ok(_) => breach("total", format!("it can be read, but not converted: {error}")),
         Err(_) if error.at() > source.len() => breach("total", format!("no place: {error:?}")),
         Err(_) => Ok(()),
@@ -72,15 +74,15 @@ fn unreadable(wire: Wire, source: &str, error: &ReadError) -> Verdict {
 pub(super) struct Trial<'t> {
     pub(super) case: &'t Case,
     pub(super) source: &'t str,
-    pub(super) to: Wire,
-    pub(super) options: convert::Options,
+    pub(super) to: Format,
+    pub(super) options: convert::ConversionOptions,
     pub(super) before: Value,
-    pub(super) converted: &'t Converted,
+    pub(super) converted: &'t ConvertedRequest,
 }
 
 impl Trial<'_> {
     fn pending(&self) -> bool {
-        self.case.policy.tail == Tail::Pending
+        self.case.policy.tail == TailPolicy::Pending
     }
 
     /// Whether the provider that the document is meant for takes it, and it tells its own whole story.
@@ -102,22 +104,28 @@ impl Trial<'_> {
     }
 
     /// Whoever gets the request takes it: the engine finds nothing, and neither does the oracle.
-    pub(super) fn sound(&self, converted: &Converted) -> Result<Value, (&'static str, String)> {
+    pub(super) fn sound(
+        &self,
+        converted: &ConvertedRequest,
+    ) -> Result<Value, (&'static str, String)> {
         let broken = |what: String| {
-            Err(("sound", format!("{what}\nbehind {:?}\n{}", converted.behind, converted.body)))
+            Err((
+                "sound",
+                format!("{what}\nbehind {:?}\n{}", converted.target_edits, converted.body),
+            ))
         };
         let after: Value = match serde_json::from_str(&converted.body) {
             Ok(after) => after,
             Err(error) => return broken(format!("not JSON: {error}")),
         };
-        let reading = match read(&converted.body, self.to, want(self.case.profile)) {
+        let reading = match read(&converted.body, self.to, outline_options(self.case.profile)) {
             Ok(reading) => reading,
             Err(error) => return broken(format!("unreadable: {error}")),
         };
         // What is left, and what a fresh look finds.
         let found = check(&reading.draft, &self.case.question()).findings;
-        for findings in [&converted.left, &found] {
-            let may = |finding: &&Finding| finding.fix.applicability != Applicability::None;
+        for findings in [&converted.remaining, &found] {
+            let may = |finding: &&Finding| finding.fix.applicability != FixApplicability::None;
             let open: Vec<&str> = findings.iter().filter(may).map(|it| &*it.message).collect();
             if !open.is_empty() {
                 return broken(format!("the engine finds {open:?}"));
@@ -166,8 +174,8 @@ impl Trial<'_> {
     }
 
     /// Of messages that are joined, the second keeps only its content. A refusal stands beside it.
-    pub(super) fn joins_refusals(&self, converted: &Converted) -> bool {
-        let joined = converted.behind.iter().any(|edit| edit.code == 402);
+    pub(super) fn joins_refusals(&self, converted: &ConvertedRequest) -> bool {
+        let joined = converted.target_edits.iter().any(|edit| edit.code == 402);
         joined && self.before.to_string().contains("refusal")
     }
 
@@ -176,13 +184,14 @@ impl Trial<'_> {
     pub(super) fn closes_turn(&self) -> bool {
         let body = &self.converted.body;
         let headed = ["[foxwedge] Media from the answer", "的结果中的媒体："];
-        let settled = self.converted.behind.iter().any(|edit| edit.code == 101);
+        let settled = self.converted.target_edits.iter().any(|edit| edit.code == 101);
         self.pending() && settled && headed.iter().any(|words| body.contains(words))
     }
 
-    fn says_all(&self, law: &'static str, converted: &Converted, after: &Value) -> Verdict {
+    fn says_all(&self, law: &'static str, converted: &ConvertedRequest, after: &Value) -> Verdict {
         let policy = self.case.policy;
-        let drops = policy.unanswered != Unanswered::Answer || policy.orphans != Orphans::Quote;
+        let drops =
+            policy.unanswered != UnansweredPolicy::Answer || policy.orphans != OrphanPolicy::Quote;
         if drops || self.joins_refusals(converted) {
             return Ok(());
         }
@@ -195,7 +204,7 @@ impl Trial<'_> {
             !all.contains(holds)
         });
         let unseen: Vec<&Media> = unseen.collect();
-        let told = losses.iter().filter(|loss| loss.what == Lost::Media).count();
+        let told = losses.iter().filter(|loss| loss.kind == LossKind::Media).count();
         if unseen.len() > told {
             return breach(law, format!("{unseen:?} not shown\n{losses:?}\n{after}"));
         }
@@ -204,7 +213,7 @@ impl Trial<'_> {
         match gone.is_empty() {
             true => Ok(()),
             false => {
-                let edits = &converted.before;
+                let edits = &converted.source_edits;
                 breach(law, format!("{gone:?} not said\n{losses:?}\n{edits:?}\n{after}"))
             }
         }
@@ -218,21 +227,25 @@ impl Trial<'_> {
             true => Ok(()),
             false => breach(
                 "idempotent",
-                format!("{:?} {:?}\nonce  {after}\ntwice {twice}", again.behind, again.losses),
+                format!(
+                    "{:?} {:?}\nonce  {after}\ntwice {twice}",
+                    again.target_edits, again.losses
+                ),
             ),
         }
     }
 
     /// Told as text, no call and no answer remains, and nothing that they said is gone.
     fn told_as_text(&self) -> Verdict {
-        let options = convert::Options { tools: Tools::Text, ..self.options.clone() };
+        let options =
+            convert::ConversionOptions { tools: ToolNotation::Text, ..self.options.clone() };
         let told = self.again(self.source, self.case.wire, self.to, &options)?;
         let after = self.sound(&told).map_err(|(_, what)| ("told as text", what))?;
         let now = gist(self.to.name(), &after);
         let calls = now.calls().count() + now.orphans.len();
         let mut tools = declared(self.to.name(), &after);
         // A tool that the provider ran itself may have to be declared for its sake.
-        if told.behind.iter().any(|edit| edit.code == 405) {
+        if told.target_edits.iter().any(|edit| edit.code == 405) {
             tools.clear();
         }
         if calls > 0 || !tools.is_empty() {
@@ -256,10 +269,10 @@ impl Trial<'_> {
     pub(super) fn again(
         &self,
         source: &str,
-        from: Wire,
-        to: Wire,
-        options: &convert::Options,
-    ) -> Result<Converted, (&'static str, String)> {
+        from: Format,
+        to: Format,
+        options: &convert::ConversionOptions,
+    ) -> Result<ConvertedRequest, (&'static str, String)> {
         request(source, from, to, options).map_err(|error| ("total", format!("{error}\n{source}")))
     }
 }

@@ -1,12 +1,12 @@
 //! Settings around a history, told apart by values that nothing else has.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use crate::Random;
 
 /// Puts about a third of the settings that a format knows into a request.
-pub(super) fn put(random: &mut Random, wire: Wire, document: &mut Value) {
+pub(super) fn put(random: &mut Random, wire: Format, document: &mut Value) {
     let Some(body) = document.as_object_mut() else { return };
     for (key, value) in known(wire) {
         if random.chance(35) && !body.contains_key(key) {
@@ -15,11 +15,11 @@ pub(super) fn put(random: &mut Random, wire: Wire, document: &mut Value) {
     }
 }
 
-fn known(wire: Wire) -> Vec<(&'static str, Value)> {
+fn known(wire: Format) -> Vec<(&'static str, Value)> {
     let schema =
         json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
     match wire {
-        Wire::OpenaiChat => vec![
+        Format::OpenaiChat => vec![
             ("temperature", json!(0.3719)),
             ("top_p", json!(0.8231)),
             ("max_completion_tokens", json!(43211)),
@@ -37,7 +37,7 @@ fn known(wire: Wire) -> Vec<(&'static str, Value)> {
             ),
             ("x_setting", json!("kept-setting-unknown")),
         ],
-        Wire::OpenaiResponses => vec![
+        Format::OpenaiResponses => vec![
             ("temperature", json!(0.3719)),
             ("top_p", json!(0.8231)),
             ("max_output_tokens", json!(43211)),
@@ -57,7 +57,7 @@ fn known(wire: Wire) -> Vec<(&'static str, Value)> {
             ),
             ("prompt_cache_key", json!("kept-setting-unknown")),
         ],
-        Wire::Anthropic => vec![
+        Format::Anthropic => vec![
             ("temperature", json!(0.3719)),
             ("top_p", json!(0.8231)),
             ("top_k", json!(4117)),
@@ -73,7 +73,7 @@ fn known(wire: Wire) -> Vec<(&'static str, Value)> {
             ("tool_choice", json!({"type": "any"})),
             ("container", json!("kept-setting-unknown")),
         ],
-        Wire::Gemini => vec![
+        Format::Gemini => vec![
             (
                 "generationConfig",
                 json!({
@@ -96,7 +96,7 @@ fn known(wire: Wire) -> Vec<(&'static str, Value)> {
                 json!([{"category": "kept-setting-unknown", "threshold": "BLOCK_NONE"}]),
             ),
         ],
-        Wire::Bedrock => vec![
+        Format::Bedrock => vec![
             (
                 "inferenceConfig",
                 json!({

@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foxwedge_dialect::canon::{Loss, Lost};
+use foxwedge_dialect::model::{Loss, LossKind};
 use serde_json::Value;
 
 /// Numbers that only one setting has.
 const NUMBERS: [&str; 6] = ["0.3719", "0.8231", "43211", "90217", "0.6113", "4117"];
 
 /// Strings that begin like this, and what has to be told if they are gone.
-const SETTINGS: [(&str, Lost); 2] = [("kept-setting-", Lost::Setting), ("kept-tool-", Lost::Tool)];
+const SETTINGS: [(&str, LossKind); 2] =
+    [("kept-setting-", LossKind::Setting), ("kept-tool-", LossKind::Tool)];
 
 /// The same, for what hangs on messages.
-const NOTES: [(&str, Lost); 2] =
-    [("kept-field-", Lost::Unknown), ("https://kept-cite-", Lost::Citation)];
+const NOTES: [(&str, LossKind); 2] =
+    [("kept-field-", LossKind::Unknown), ("https://kept-cite-", LossKind::Citation)];
 
 /// Settings that are gone without a word, if any are.
 pub(super) fn unset(before: &Value, after: &Value, losses: &[Loss]) -> Option<String> {
@@ -25,16 +26,21 @@ pub(super) fn unnoted(before: &Value, after: &Value, losses: &[Loss]) -> Option<
     gone(before, after, losses, &NOTES)
 }
 
-fn gone(before: &Value, after: &Value, losses: &[Loss], known: &[(&str, Lost)]) -> Option<String> {
+fn gone(
+    before: &Value,
+    after: &Value,
+    losses: &[Loss],
+    known: &[(&str, LossKind)],
+) -> Option<String> {
     let kept = spoken(after);
-    let mut gone: BTreeMap<Lost, Vec<String>> = BTreeMap::new();
+    let mut gone: BTreeMap<LossKind, Vec<String>> = BTreeMap::new();
     for (token, what) in found(before, known) {
         if !kept.contains(&token) {
             gone.entry(what).or_default().push(token);
         }
     }
     gone.into_iter().find_map(|(what, tokens)| {
-        let told = losses.iter().filter(|loss| loss.what == what).count();
+        let told = losses.iter().filter(|loss| loss.kind == what).count();
         (told < tokens.len()).then(|| format!("{tokens:?} gone, {told} told as {}", what.name()))
     })
 }
@@ -58,19 +64,19 @@ fn nested(value: &Value, all: &mut String) {
     }
 }
 
-fn found(document: &Value, known: &[(&str, Lost)]) -> BTreeSet<(String, Lost)> {
+fn found(document: &Value, known: &[(&str, LossKind)]) -> BTreeSet<(String, LossKind)> {
     let mut all = BTreeSet::new();
     look(document, known, &mut all);
     all
 }
 
-fn look(value: &Value, known: &[(&str, Lost)], all: &mut BTreeSet<(String, Lost)>) {
+fn look(value: &Value, known: &[(&str, LossKind)], all: &mut BTreeSet<(String, LossKind)>) {
     match value {
         Value::Number(number) => {
             let spelled = number.to_string();
-            let settings = known.iter().any(|(_, what)| *what == Lost::Setting);
+            let settings = known.iter().any(|(_, what)| *what == LossKind::Setting);
             if settings && NUMBERS.contains(&spelled.as_str()) {
-                all.insert((spelled, Lost::Setting));
+                all.insert((spelled, LossKind::Setting));
             }
         }
         Value::String(text) => {

@@ -1,7 +1,7 @@
 //! What a repair leaves alone: records of types we do not know byte for byte, and everything
 //! that is not in the conversation up to its links.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 use serde_json::Value;
 
 use super::judge::{Seen, Verdict, breach, flaws, shown_bytes};
@@ -19,27 +19,29 @@ enum Kind {
     Whole,
 }
 
-fn kind(agent: Agent, record: &Value) -> Kind {
+fn kind(agent: SessionAgent, record: &Value) -> Kind {
     let linked = record["uuid"].is_string();
     match agent {
         // What a compaction names as carried over may be put behind its summary instead.
-        Agent::ClaudeCode if linked && record.get("compactMetadata").is_some() => Kind::Whole,
-        Agent::ClaudeCode if linked => match record.get("message") {
+        SessionAgent::ClaudeCode if linked && record.get("compactMetadata").is_some() => {
+            Kind::Whole
+        }
+        SessionAgent::ClaudeCode if linked => match record.get("message") {
             Some(_) => Kind::Message,
             None => Kind::Note,
         },
-        Agent::Neovate if record["type"] == "message" => Kind::Message,
-        Agent::Codex if record["type"] == "response_item" => Kind::Message,
-        Agent::Codex if record["type"] == "compacted" => Kind::Whole,
-        Agent::GeminiCli if record["id"].is_string() => Kind::Whole,
-        Agent::GeminiCli if record["$set"]["messages"].is_array() => Kind::Whole,
+        SessionAgent::Neovate if record["type"] == "message" => Kind::Message,
+        SessionAgent::Codex if record["type"] == "response_item" => Kind::Message,
+        SessionAgent::Codex if record["type"] == "compacted" => Kind::Whole,
+        SessionAgent::GeminiCli if record["id"].is_string() => Kind::Whole,
+        SessionAgent::GeminiCli if record["$set"]["messages"].is_array() => Kind::Whole,
         _ => Kind::Other,
     }
 }
 
 /// Whether lines that are no part of the conversation are still there.
-pub(super) fn judge(agent: Agent, before: &View, bytes: &[u8], seen: &Seen) -> Verdict {
-    if agent == Agent::Cline || is_old_chat(bytes) {
+pub(super) fn judge(agent: SessionAgent, before: &View, bytes: &[u8], seen: &Seen) -> Verdict {
+    if agent == SessionAgent::Cline || is_old_chat(bytes) {
         return Ok(()); // One list, and not one record a line.
     }
     let fixed: Vec<&[u8]> = lines(&seen.fixed);

@@ -1,6 +1,6 @@
 //! A file that ends early, as a crash leaves it.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 
 use super::judge::{Verdict, breach, repaired, see, shown_bytes, sound};
 use crate::laws::Case;
@@ -10,12 +10,12 @@ use crate::laws::Case;
 ///
 /// # Errors
 /// The end at which it cannot.
-pub fn every_cut(case: &Case, agent: Agent, bytes: &[u8], step: usize) -> Verdict {
+pub fn every_cut(case: &Case, agent: SessionAgent, bytes: &[u8], step: usize) -> Verdict {
     at(case, agent, bytes, &cuts(bytes, step))
 }
 
 /// The same, at a few of these ends; at all of them for one file in a hundred.
-pub(super) fn judge(case: &Case, agent: Agent, bytes: &[u8]) -> Verdict {
+pub(super) fn judge(case: &Case, agent: SessionAgent, bytes: &[u8]) -> Verdict {
     if see(agent, &case.question(), bytes).is_err() {
         return Ok(());
     }
@@ -35,7 +35,7 @@ fn cuts(bytes: &[u8], step: usize) -> Vec<usize> {
     ends.iter().map(|at| at + 1).chain((last..bytes.len()).step_by(step)).collect()
 }
 
-fn at(case: &Case, agent: Agent, bytes: &[u8], cuts: &[usize]) -> Verdict {
+fn at(case: &Case, agent: SessionAgent, bytes: &[u8], cuts: &[usize]) -> Verdict {
     // Most cuts of one line are repaired to the same file, which is judged once.
     let mut judged = Vec::new();
     for cut in cuts {

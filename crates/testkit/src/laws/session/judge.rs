@@ -1,9 +1,11 @@
 //! Judges one session file.
 
-use foxwedge_core::{Applicability, Orphans, Question, Report, Tail, Unanswered, check};
+use foxwedge_core::{
+    CheckOptions, FixApplicability, OrphanPolicy, Report, TailPolicy, UnansweredPolicy, check,
+};
 use foxwedge_dialect::{
-    session::{Agent, read, text},
-    want,
+    outline_options,
+    session::{SessionAgent, read, readable_text},
 };
 use serde_json::Value;
 
@@ -45,9 +47,10 @@ pub struct Seen {
 ///
 /// # Errors
 /// What the reader says about a file that it does not take.
-pub fn see(agent: Agent, question: &Question, bytes: &[u8]) -> Result<Seen, String> {
-    let text = text(bytes).map_err(|error| error.to_string())?;
-    let session = read(&text, agent, want(question.profile)).map_err(|error| error.to_string())?;
+pub fn see(agent: SessionAgent, question: &CheckOptions, bytes: &[u8]) -> Result<Seen, String> {
+    let text = readable_text(bytes).map_err(|error| error.to_string())?;
+    let session =
+        read(&text, agent, outline_options(question.profile)).map_err(|error| error.to_string())?;
     let report = check(session.draft(), question);
     let history: Value = serde_json::from_str(&session.history())
         .map_err(|error| format!("the history is no JSON: {error}"))?;
@@ -63,7 +66,7 @@ pub fn see(agent: Agent, question: &Question, bytes: &[u8]) -> Result<Seen, Stri
         history: told(agent.wire().name(), history.as_array().map_or(&[], Vec::as_slice)),
         fixed,
         untouched: repair.is_untouched(),
-        emptied: !repair.is_untouched() && repair.slots.is_empty(),
+        emptied: !repair.is_untouched() && repair.messages.is_empty(),
         edits: edits.collect(),
         thinking_removed: repair.losses(session.draft()).thinking_blocks_removed,
         strategies: repair.edits.iter().map(|edit| edit.strategy.name()).collect(),
@@ -74,9 +77,14 @@ pub fn see(agent: Agent, question: &Question, bytes: &[u8]) -> Result<Seen, Stri
 ///
 /// # Errors
 /// As [`see`].
-pub(super) fn repaired(agent: Agent, question: &Question, bytes: &[u8]) -> Result<Vec<u8>, String> {
-    let text = text(bytes).map_err(|error| error.to_string())?;
-    let session = read(&text, agent, want(question.profile)).map_err(|error| error.to_string())?;
+pub(super) fn repaired(
+    agent: SessionAgent,
+    question: &CheckOptions,
+    bytes: &[u8],
+) -> Result<Vec<u8>, String> {
+    let text = readable_text(bytes).map_err(|error| error.to_string())?;
+    let session =
+        read(&text, agent, outline_options(question.profile)).map_err(|error| error.to_string())?;
     let mut fixed = Vec::new();
     let written = session.fix(question).0.write_to(&mut fixed);
     written.map(|()| fixed).map_err(|error| error.to_string())
@@ -85,7 +93,7 @@ pub(super) fn repaired(agent: Agent, question: &Question, bytes: &[u8]) -> Resul
 /// What must hold for a file because we know how it was made.
 pub(super) fn generated(
     case: &Case,
-    agent: Agent,
+    agent: SessionAgent,
     file: &SessionFile,
     tally: &mut Tally,
 ) -> Verdict {
@@ -108,7 +116,7 @@ pub(super) fn generated(
 ///
 /// # Errors
 /// The name of the broken law, and what was seen.
-pub fn judge(case: &Case, agent: Agent, bytes: &[u8], tally: &mut Tally) -> Verdict {
+pub fn judge(case: &Case, agent: SessionAgent, bytes: &[u8], tally: &mut Tally) -> Verdict {
     let question = case.question();
     let seen = match see(agent, &question, bytes) {
         Ok(seen) => seen,
@@ -141,7 +149,9 @@ pub fn judge(case: &Case, agent: Agent, bytes: &[u8], tally: &mut Tally) -> Verd
         return breach("deterministic", shown_bytes(&seen.fixed));
     }
     let after = session_view(agent.name(), &seen.fixed);
-    if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
+    if case.policy.unanswered == UnansweredPolicy::Answer
+        && case.policy.orphans == OrphanPolicy::Quote
+    {
         conserving::judge(case, &before, &after, &seen)?;
     }
     thinking(agent, bytes, &seen)?;
@@ -165,7 +175,7 @@ fn agreement(case: &Case, seen: &Seen, view: &View) -> Verdict {
 
 /// What the oracle says against a view, by the rules that are asked for.
 fn complaints(case: &Case, view: &View) -> Vec<String> {
-    let (question, pending) = (case.question(), case.policy.tail == Tail::Pending);
+    let (question, pending) = (case.question(), case.policy.tail == TailPolicy::Pending);
     let messages = view.messages.iter().map(|message| as_sent(case, message)).collect();
     let judged = violations(case.wire.name(), case.profile.name(), pending, &messages);
     let asked = judged.into_iter().filter(|violation| question.rules.has(violation.code));
@@ -174,7 +184,7 @@ fn complaints(case: &Case, view: &View) -> Vec<String> {
 
 /// Codex answers its shell calls like any other, so they are judged like any other.
 fn as_sent(case: &Case, message: &Value) -> Value {
-    let shell = message["type"] == "local_shell_call" && case.agent == Some(Agent::Codex);
+    let shell = message["type"] == "local_shell_call" && case.agent == Some(SessionAgent::Codex);
     match shell {
         true => {
             let id = [&message["call_id"], &message["id"]].into_iter().find(|id| !id.is_null());
@@ -186,7 +196,7 @@ fn as_sent(case: &Case, message: &Value) -> Value {
 }
 
 /// Nothing is left to repair, and repairing again changes nothing.
-pub(super) fn sound(case: &Case, agent: Agent, seen: &Seen) -> Verdict {
+pub(super) fn sound(case: &Case, agent: SessionAgent, seen: &Seen) -> Verdict {
     let question = case.question();
     let after = |what: String| {
         format!("{what}\nedits {:?}\nafter\n{}", seen.edits, shown_bytes(&seen.fixed))
@@ -208,7 +218,7 @@ pub(super) fn sound(case: &Case, agent: Agent, seen: &Seen) -> Verdict {
         };
     }
     let open = again.report.findings.iter();
-    let open = open.filter(|finding| finding.fix.applicability != Applicability::None);
+    let open = open.filter(|finding| finding.fix.applicability != FixApplicability::None);
     let open: Vec<String> =
         open.map(|finding| format!("FW{} {}", finding.rule.code, finding.message)).collect();
     if !open.is_empty() {
@@ -227,8 +237,8 @@ pub(super) fn sound(case: &Case, agent: Agent, seen: &Seen) -> Verdict {
 }
 
 /// The report says how much reasoning is gone.
-fn thinking(agent: Agent, bytes: &[u8], seen: &Seen) -> Verdict {
-    if agent != Agent::ClaudeCode || seen.emptied || !flaws(&seen.report).is_empty() {
+fn thinking(agent: SessionAgent, bytes: &[u8], seen: &Seen) -> Verdict {
+    if agent != SessionAgent::ClaudeCode || seen.emptied || !flaws(&seen.report).is_empty() {
         return Ok(());
     }
     let count = |bytes: &[u8]| -> usize {
@@ -247,17 +257,17 @@ fn thinking(agent: Agent, bytes: &[u8], seen: &Seen) -> Verdict {
 }
 
 /// Whether a file, or every line of it, is JSON and nothing else.
-fn is_whole(agent: Agent, bytes: &[u8]) -> bool {
+fn is_whole(agent: SessionAgent, bytes: &[u8]) -> bool {
     let parses = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).is_ok();
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     match agent {
-        Agent::Cline => parses(bytes),
+        SessionAgent::Cline => parses(bytes),
         _ => parses(bytes) || lines.all(parses),
     }
 }
 
 /// A plain walk over parents reaches every record of a turn that was repaired.
-fn reached(agent: Agent, before: &View, after: &View, seen: &Seen) -> Verdict {
+fn reached(agent: SessionAgent, before: &View, after: &View, seen: &Seen) -> Verdict {
     let Some(walk) = plain_walk(agent.name(), &seen.fixed) else { return Ok(()) };
     for at in 0..after.messages.len() {
         let Some(pair) = after.messages.get(at..at + 2) else { break };
@@ -265,7 +275,8 @@ fn reached(agent: Agent, before: &View, after: &View, seen: &Seen) -> Verdict {
         let same = |list: &[Value]| list.windows(2).any(|old| turn(old) == pair);
         let reply = pair[0]["role"] == "assistant";
         // What was not repaired is left to agents that look beside the path.
-        let left = agent == Agent::ClaudeCode && (same(&before.messages) || same(&seen.history));
+        let left =
+            agent == SessionAgent::ClaudeCode && (same(&before.messages) || same(&seen.history));
         if !reply || left {
             continue;
         }

@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foxwedge_core::{Question, check};
+use foxwedge_core::{CheckOptions, check};
 use foxwedge_dialect::{
-    session::{Agent, read, text},
-    want,
+    outline_options,
+    session::{SessionAgent, read, readable_text},
 };
 use serde_json::Value;
 
@@ -26,12 +26,17 @@ struct Meaning {
     circles: bool,
 }
 
-fn meaning(agent: Agent, question: &Question, spares: bool, bytes: &[u8]) -> Option<Meaning> {
-    let text = text(bytes).ok()?;
-    let mut session = read(&text, agent, want(question.profile)).ok()?;
+fn meaning(
+    agent: SessionAgent,
+    question: &CheckOptions,
+    spares: bool,
+    bytes: &[u8],
+) -> Option<Meaning> {
+    let text = readable_text(bytes).ok()?;
+    let mut session = read(&text, agent, outline_options(question.profile)).ok()?;
     let mut question = *question;
     if spares {
-        session.spare(&mut question, true);
+        session.spare_tolerated(&mut question, true);
     }
     let findings = check(session.draft(), &question).counts.total();
     let walked = plain_walk(agent.name(), bytes).map(|walk| walk.len());
@@ -73,8 +78,8 @@ pub(super) struct Named<'e> {
 /// # Errors
 /// A record that did not have to change.
 pub(super) fn judge(
-    agent: Agent,
-    question: &Question,
+    agent: SessionAgent,
+    question: &CheckOptions,
     spares: bool,
     (before, fixed): (&[u8], &[u8]),
     relinks: bool,

@@ -4,11 +4,15 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Applicability, Finding, Orphans, Policy, Question, Repair, RepairLosses, Unanswered, check,
+    CheckOptions, Finding, FixApplicability, OrphanPolicy, Policy, Repair, RepairLosses,
+    UnansweredPolicy, check,
 };
 use foxwedge_dialect::{
-    session::{Agent, FindingEffect, Recognised, Session, read, recognise, text},
-    want,
+    outline_options,
+    session::{
+        AgentDetection, FindingEffect, ParsedSession, SessionAgent, detect_agent, read,
+        readable_text,
+    },
 };
 use serde_json::Value;
 
@@ -35,7 +39,7 @@ pub fn campaign(options: &Options) -> Tally {
 }
 
 /// Damages one generated file and judges its repair, most often under the policy that users have.
-pub fn run(seed: u64, agent: Agent, size: usize, tally: &mut Tally) {
+pub fn run(seed: u64, agent: SessionAgent, size: usize, tally: &mut Tally) {
     tally.cases += 1;
     let options = Options { agent: Some(agent), size, ..Options::default() };
     let mut case = Case::draw(seed, &options);
@@ -60,29 +64,35 @@ pub fn run(seed: u64, agent: Agent, size: usize, tally: &mut Tally) {
 ///
 /// # Errors
 /// The name of the broken law, and what was seen.
-pub fn judge(case: &Case, agent: Agent, bytes: &[u8], tally: &mut Tally) -> Verdict {
+pub fn judge(case: &Case, agent: SessionAgent, bytes: &[u8], tally: &mut Tally) -> Verdict {
     for spares in [false, true] {
         judge_once(case, agent, bytes, spares, tally)?;
     }
     Ok(())
 }
 
-fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut Tally) -> Verdict {
+fn judge_once(
+    case: &Case,
+    agent: SessionAgent,
+    bytes: &[u8],
+    spares: bool,
+    tally: &mut Tally,
+) -> Verdict {
     let asked = case.question();
-    let Ok(text) = text(bytes) else { return Ok(()) };
-    let Ok(mut session) = read(&text, agent, want(asked.profile)) else {
+    let Ok(text) = readable_text(bytes) else { return Ok(()) };
+    let Ok(mut session) = read(&text, agent, outline_options(asked.profile)) else {
         tally.unreadable += 1;
         return Ok(());
     };
     let mut question = asked;
     if spares {
-        session.spare(&mut question, true);
+        session.spare_tolerated(&mut question, true);
     }
     let report = check(session.draft(), &question);
     for finding in &report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
-    let bold = question.policy.bold;
+    let bold = question.policy.allow_unsafe;
     let fixable = report.findings.iter().any(|finding| is_fixable(finding, bold));
     let mut fixed = Vec::new();
     let (rewritten, repair) = session.fix(&question);
@@ -121,7 +131,7 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
     }
     // Whoever asks for something to be dropped loses what hangs on it.
     let Policy { unanswered, orphans, .. } = question.policy;
-    if unanswered != Unanswered::Answer || orphans != Orphans::Quote {
+    if unanswered != UnansweredPolicy::Answer || orphans != OrphanPolicy::Quote {
         return Ok(());
     }
     let losses = repair.losses(session.draft());
@@ -158,17 +168,22 @@ struct Again {
     twice: Vec<u8>,
 }
 
-fn again(agent: Agent, question: &Question, fixed: &[u8], spares: bool) -> Result<Again, String> {
-    let text = text(fixed).map_err(|error| error.to_string())?;
-    let mut session: Session<'_> =
-        read(&text, agent, want(question.profile)).map_err(|error| error.to_string())?;
+fn again(
+    agent: SessionAgent,
+    question: &CheckOptions,
+    fixed: &[u8],
+    spares: bool,
+) -> Result<Again, String> {
+    let text = readable_text(fixed).map_err(|error| error.to_string())?;
+    let mut session: ParsedSession<'_> =
+        read(&text, agent, outline_options(question.profile)).map_err(|error| error.to_string())?;
     let mut asked = *question;
     if spares {
-        session.spare(&mut asked, true);
+        session.spare_tolerated(&mut asked, true);
     }
     let owned = is_owned(&session, text.as_str());
     let report = check(session.draft(), &asked);
-    let bold = asked.policy.bold;
+    let bold = asked.policy.allow_unsafe;
     let left = report.findings.iter().find(|finding| is_fixable(finding, bold)).map(named);
     let mut twice = Vec::new();
     session.fix(&asked).0.write_to(&mut twice).map_err(|error| error.to_string())?;
@@ -176,20 +191,22 @@ fn again(agent: Agent, question: &Question, fixed: &[u8], spares: bool) -> Resul
 }
 
 /// Whether a file says whose it is.
-fn is_owned(session: &Session<'_>, text: &str) -> bool {
-    let list = session.agent == Agent::Cline && text.trim_start().starts_with('[');
-    let known = match recognise(text) {
-        Recognised::Yes(other) | Recognised::Newer(other, _) => other == session.agent,
-        Recognised::No | Recognised::Unsupported(_) => false,
+fn is_owned(session: &ParsedSession<'_>, text: &str) -> bool {
+    let list = session.agent == SessionAgent::Cline && text.trim_start().starts_with('[');
+    let known = match detect_agent(text) {
+        AgentDetection::Known(other) | AgentDetection::UnknownVersion(other, _) => {
+            other == session.agent
+        }
+        AgentDetection::Unknown | AgentDetection::Unsupported(_) => false,
     };
     !session.draft().messages.is_empty() || session.has_records() || list || known
 }
 
 fn is_fixable(finding: &Finding, bold: bool) -> bool {
     match finding.fix.applicability {
-        Applicability::Safe => true,
-        Applicability::Unsafe => bold,
-        Applicability::None => false,
+        FixApplicability::Safe => true,
+        FixApplicability::Unsafe => bold,
+        FixApplicability::None => false,
     }
 }
 
@@ -198,7 +215,12 @@ fn named(finding: &Finding) -> String {
 }
 
 /// What is gone from the file although the repair counts less.
-fn uncounted(agent: Agent, before: &[u8], after: &[u8], losses: &RepairLosses) -> Option<String> {
+fn uncounted(
+    agent: SessionAgent,
+    before: &[u8],
+    after: &[u8],
+    losses: &RepairLosses,
+) -> Option<String> {
     let mut kept = String::new();
     for record in records(agent, after) {
         kept.push_str(&all_text(&record));
@@ -233,26 +255,26 @@ fn plain_text(line: &[u8]) -> String {
 }
 
 /// The whole records of a file.
-fn records(agent: Agent, bytes: &[u8]) -> Vec<Value> {
+fn records(agent: SessionAgent, bytes: &[u8]) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_slice(bytes) {
         return vec![whole];
     }
     // What stands behind a list that is whole is the rest of an older file.
     let first = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().next();
-    if let Some(Ok(list @ Value::Array(_))) = first.filter(|_| agent == Agent::Cline) {
+    if let Some(Ok(list @ Value::Array(_))) = first.filter(|_| agent == SessionAgent::Cline) {
         return vec![list];
     }
     let lines = bytes.split(|byte| *byte == b'\n').map(serde_json::from_slice);
     // Cline reads one list, the first; another one on a line of its own is no part of it.
-    let debris = |record: &Value| agent == Agent::Cline && record.is_array();
+    let debris = |record: &Value| agent == SessionAgent::Cline && record.is_array();
     lines.filter_map(Result::ok).filter(|record| !debris(record)).collect()
 }
 
 /// Whether a later record of the same id takes the place of this one: Gemini CLI itself does not
 /// read it any more.
-fn is_replaced(agent: Agent, record: &Value, later: &[Value]) -> bool {
+fn is_replaced(agent: SessionAgent, record: &Value, later: &[Value]) -> bool {
     let same = |other: &Value| other["id"].is_string() && other["id"] == record["id"];
-    agent == Agent::GeminiCli && later.iter().any(same)
+    agent == SessionAgent::GeminiCli && later.iter().any(same)
 }
 
 /// What is said in a record, and thought.
@@ -302,32 +324,32 @@ fn longest(value: &Value) -> Option<&str> {
 }
 
 /// Whether something is a record of the agent: others in a broken list cannot be told from debris.
-fn is_own(agent: Agent, record: &Value) -> bool {
+fn is_own(agent: SessionAgent, record: &Value) -> bool {
     match agent {
-        Agent::Cline => record.is_array() || record.get("role").is_some(),
-        Agent::GeminiCli => {
+        SessionAgent::Cline => record.is_array() || record.get("role").is_some(),
+        SessionAgent::GeminiCli => {
             record.is_object()
                 && record.get("payload").is_none()
                 && record.get("message").is_none()
                 && record.get("parentUuid").is_none()
                 && record.get("operation").is_none()
         }
-        Agent::ClaudeCode | Agent::Neovate | Agent::Codex => true,
+        SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Codex => true,
     }
 }
 
 /// Texts or thinking that are lost although nothing keeps the agent from going on.
 fn needless(
-    session: &Session<'_>,
-    question: &Question,
+    session: &ParsedSession<'_>,
+    question: &CheckOptions,
     losses: &RepairLosses,
     repair: &Repair<'_>,
 ) -> Option<String> {
     let lost = losses.thinking_blocks_removed + losses.texts_removed;
-    if question.policy.bold || lost == 0 || repair.slots.is_empty() {
+    if question.policy.allow_unsafe || lost == 0 || repair.messages.is_empty() {
         return None;
     }
     let blocks = |(_, effect): &(Finding, FindingEffect)| *effect == FindingEffect::Blocks;
-    let demanded = session.rated(question).findings.iter().any(blocks);
+    let demanded = session.rate_findings(question).findings.iter().any(blocks);
     (!demanded).then(|| format!("{losses:?}"))
 }

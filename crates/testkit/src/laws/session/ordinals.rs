@@ -1,13 +1,13 @@
 //! Where records are numbered, their numbers rise, and the last record has one.
 
-use foxwedge_dialect::session::Agent;
+use foxwedge_dialect::session::SessionAgent;
 use serde_json::Value;
 
 use super::judge::{Seen, Verdict, breach, flaws, shown_bytes};
 
 /// Judges the numbers of a file of Codex, if they were in order before.
-pub(super) fn judge(agent: Agent, bytes: &[u8], seen: &Seen) -> Verdict {
-    let whole = agent == Agent::Codex && flaws(&seen.report).is_empty();
+pub(super) fn judge(agent: SessionAgent, bytes: &[u8], seen: &Seen) -> Verdict {
+    let whole = agent == SessionAgent::Codex && flaws(&seen.report).is_empty();
     if !whole || !in_order(bytes) || in_order(&seen.fixed) {
         return Ok(());
     }

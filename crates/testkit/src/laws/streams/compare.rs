@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::canon::Renamed;
+use foxwedge_core::Format;
+use foxwedge_dialect::model::IdentifierReplacement;
 
 use super::exchange::Exchange;
 use crate::answers::{Answer, Block, Call, Form, Input, legal_id, normal};
@@ -12,7 +12,7 @@ use crate::answers::{Answer, Block, Call, Form, Input, legal_id, normal};
 pub(super) fn difference(
     exchange: &Exchange,
     got: &Answer,
-    renamed: &[Renamed],
+    renamed: &[IdentifierReplacement],
     form: Form,
 ) -> Option<String> {
     let Exchange { to, .. } = *exchange;
@@ -25,7 +25,8 @@ pub(super) fn difference(
         if wanted.is_none() && got.as_ref().is_some_and(String::is_empty) {
             return Some(format!("the {what} is empty"));
         }
-        let insists = matches!(to, Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic);
+        let insists =
+            matches!(to, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic);
         if wanted.is_none() && insists != got.is_some() {
             return Some(format!("the {what} is {got:?}"));
         }
@@ -38,7 +39,7 @@ pub(super) fn difference(
     }
     let old: Vec<Option<String>> = exchange.answer.calls().map(|call| call.id.clone()).collect();
     // An id that was made up for a call that is left out then is told of all the same.
-    let left_out = exchange.is_broken() && to == Wire::Gemini && form == Form::Stream;
+    let left_out = exchange.is_broken() && to == Format::Gemini && form == Form::Stream;
     if let Some(what) = ids(&old, &mut wanted, &mut got, renamed, to)
         && !left_out
     {
@@ -57,13 +58,13 @@ pub(super) fn difference(
 
 /// Arguments that are no JSON object: formats that have only objects get a mended one, or in a
 /// stream the text as it is; a stream of Gemini leaves the call out, and says that it failed.
-fn broken(wanted: &mut Vec<Block>, got: &mut Vec<Block>, to: Wire, form: Form) -> Option<String> {
+fn broken(wanted: &mut Vec<Block>, got: &mut Vec<Block>, to: Format, form: Form) -> Option<String> {
     let is_broken =
         |block: &Block| matches!(block, Block::Call(Call { input: Input::Broken(_), .. }));
-    if matches!(to, Wire::OpenaiChat | Wire::OpenaiResponses) || !wanted.iter().any(is_broken) {
+    if matches!(to, Format::OpenaiChat | Format::OpenaiResponses) || !wanted.iter().any(is_broken) {
         return None;
     }
-    if to == Wire::Gemini && form == Form::Stream {
+    if to == Format::Gemini && form == Form::Stream {
         wanted.retain(|block| !is_broken(block));
         return None;
     }
@@ -90,8 +91,8 @@ fn ids(
     old: &[Option<String>],
     wanted: &mut Answer,
     got: &mut Answer,
-    renamed: &[Renamed],
-    to: Wire,
+    renamed: &[IdentifierReplacement],
+    to: Format,
 ) -> Option<String> {
     let mut given = BTreeSet::new();
     let mut told: Vec<(String, String)> = Vec::new();
@@ -106,7 +107,7 @@ fn ids(
         if wanted.id.is_none() {
             match got.id.take() {
                 Some(new) => told.push((old.clone().unwrap_or_default(), new)),
-                None if to == Wire::Gemini && old.is_none() => {}
+                None if to == Format::Gemini && old.is_none() => {}
                 None => return Some("a call has no id".to_owned()),
             }
         }

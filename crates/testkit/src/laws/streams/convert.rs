@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_dialect::{
-    canon::{Encoded, Outcome, decode_reply, encode_reply},
-    convert::{self, Answered},
-    stream::{Converter, Ending, Finished, Options, StreamError, collect, write_stream},
+    convert::{self, ConvertedResponse},
+    model::{EncodedReply, ModelResponse, decode_reply, encode_reply},
+    stream::{
+        CollectedEnding, StreamConverter, StreamEnding, StreamError, StreamOptions, collect,
+        write_stream,
+    },
 };
 
 /// What came of a stream.
@@ -15,20 +18,24 @@ pub struct Streamed {
     /// The bytes.
     pub out: Vec<u8>,
     /// How it ended.
-    pub end: Result<Finished, StreamError>,
+    pub end: Result<StreamEnding, StreamError>,
 }
 
 /// Tells answers without ids apart; the same for both forms.
 const SEED: &str = "the seed";
 
 /// Options of streams, as the laws use them.
-pub(super) fn options() -> Options {
-    Options { seed: SEED.to_owned(), ..Options::default() }
+pub(super) fn options() -> StreamOptions {
+    StreamOptions { seed: SEED.to_owned(), ..StreamOptions::default() }
 }
 
 /// Converts a stream that comes in these chunks.
-pub fn streamed<'c>(from: Wire, to: Wire, chunks: impl IntoIterator<Item = &'c [u8]>) -> Streamed {
-    let mut converter = Converter::new(from, to, options());
+pub fn streamed<'c>(
+    from: Format,
+    to: Format,
+    chunks: impl IntoIterator<Item = &'c [u8]>,
+) -> Streamed {
+    let mut converter = StreamConverter::new(from, to, options());
     let mut out = Vec::new();
     for chunk in chunks {
         if let Err(error) = converter.push(chunk, &mut out) {
@@ -43,8 +50,11 @@ pub fn streamed<'c>(from: Wire, to: Wire, chunks: impl IntoIterator<Item = &'c [
 ///
 /// # Errors
 /// If the engine cannot read it.
-pub fn converted(from: Wire, to: Wire, body: &str) -> Result<Answered, String> {
-    let options = convert::Options { seed: SEED.to_owned(), ..convert::Options::default() };
+pub fn converted(from: Format, to: Format, body: &str) -> Result<ConvertedResponse, String> {
+    let options = convert::ConversionOptions {
+        seed: SEED.to_owned(),
+        ..convert::ConversionOptions::default()
+    };
     convert::response(body, from, to, &options).map_err(|error| error.to_string())
 }
 
@@ -52,10 +62,12 @@ pub fn converted(from: Wire, to: Wire, body: &str) -> Result<Answered, String> {
 ///
 /// # Errors
 /// If the engine cannot read it, or says that it is not whole.
-pub(super) fn collected(from: Wire, to: Wire, bytes: &[u8]) -> Result<Encoded, String> {
+pub(super) fn collected(from: Format, to: Format, bytes: &[u8]) -> Result<EncodedReply, String> {
     let collection = collect(from, bytes).map_err(|error| error.to_string())?;
     match collection.ending {
-        Ending::Whole => Ok(encode_reply(&Outcome::Reply(collection.reply), to, SEED)),
+        CollectedEnding::Complete => {
+            Ok(encode_reply(&ModelResponse::Reply(collection.reply), to, SEED))
+        }
         ending => Err(format!("it ends as {ending:?}")),
     }
 }
@@ -64,18 +76,18 @@ pub(super) fn collected(from: Wire, to: Wire, bytes: &[u8]) -> Result<Encoded, S
 ///
 /// # Errors
 /// If the engine cannot read it.
-pub(super) fn told(from: Wire, to: Wire, body: &str) -> Result<Streamed, String> {
+pub(super) fn told(from: Format, to: Format, body: &str) -> Result<Streamed, String> {
     let told = decode_reply(body, from).map_err(|error| error.to_string())?;
     let (out, finished) = write_stream(&told.outcome, to, options());
     Ok(Streamed { out, end: Ok(finished) })
 }
 
 /// The names of what was left out of a stream.
-pub(super) fn skipped(finished: &Finished) -> BTreeSet<&'static str> {
-    finished.skipped.iter().map(|skipped| skipped.what.name()).collect()
+pub(super) fn skipped(finished: &StreamEnding) -> BTreeSet<&'static str> {
+    finished.skipped.iter().map(|skipped| skipped.kind.name()).collect()
 }
 
 /// The names of what a body lost.
-pub(super) fn lost(answered: &Answered) -> BTreeSet<&'static str> {
-    answered.losses.iter().map(|loss| loss.what.name()).collect()
+pub(super) fn lost(answered: &ConvertedResponse) -> BTreeSet<&'static str> {
+    answered.losses.iter().map(|loss| loss.kind.name()).collect()
 }

@@ -85,14 +85,16 @@ pub(super) fn is_whole(heard: &Heard, at: usize, call: &Call) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_core::Wire;
+    use foxwedge_core::Format;
 
     use super::*;
 
     #[test]
     fn a_call_that_is_made_whole_by_accident_is_noticed() {
-        for from in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Bedrock] {
-            for to in Wire::ALL {
+        for from in
+            [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Bedrock]
+        {
+            for to in Format::ALL {
                 let mut seeds = (0..).map(|seed| Exchange::between(seed, from, to));
                 let exchange = seeds.find(|exchange| {
                     let mut calls = exchange.answer.calls();

@@ -1,6 +1,6 @@
 //! An answer, and from where to where it goes.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use crate::{
     answers::{self, Answer, Expected, Frame, Input},
@@ -14,24 +14,24 @@ pub struct Exchange {
     /// Decides everything that is not given.
     pub seed: u64,
     /// The format of the answer.
-    pub from: Wire,
+    pub from: Format,
     /// The format that it goes into.
-    pub to: Wire,
+    pub to: Format,
     /// The answer.
     pub answer: Answer,
 }
 
 impl Exchange {
     /// The case of a seed.
-    pub fn draw(seed: u64, from: Option<Wire>) -> Exchange {
+    pub fn draw(seed: u64, from: Option<Format>) -> Exchange {
         let mut random = Random::new(seed ^ 0xa057_e400_0000_0000);
-        let from = from.unwrap_or(*random.pick(&Wire::ALL));
-        let to = *random.pick(&Wire::ALL);
+        let from = from.unwrap_or(*random.pick(&Format::ALL));
+        let to = *random.pick(&Format::ALL);
         Exchange::between(seed, from, to)
     }
 
     /// The case of a seed, between two formats.
-    pub fn between(seed: u64, from: Wire, to: Wire) -> Exchange {
+    pub fn between(seed: u64, from: Format, to: Format) -> Exchange {
         Exchange { seed, from, to, answer: answer(&mut Random::new(seed), from) }
     }
 

@@ -1,7 +1,7 @@
 //! Laws of what comes out: however the bytes are cut, in both forms, and on the way back.
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::{convert::Answered, stream::Finished};
+use foxwedge_core::Format;
+use foxwedge_dialect::{convert::ConvertedResponse, stream::StreamEnding};
 use serde_json::Value;
 
 use super::{
@@ -68,7 +68,7 @@ pub(super) fn held(exchange: &Exchange) -> Result<(), Broken> {
     if exchange.frames().iter().any(|frame| frame.sort == Sort::Unknown) {
         wanted.insert("unknown");
     }
-    if exchange.is_broken() && exchange.to == Wire::Gemini {
+    if exchange.is_broken() && exchange.to == Format::Gemini {
         names.remove("stop-reason");
         wanted.remove("stop-reason");
     }
@@ -95,7 +95,7 @@ pub(super) fn twin(exchange: &Exchange) -> Result<(), Broken> {
         return Err((LAW, what));
     }
     // The last event of Responses holds the body's items, ids and all.
-    if exchange.to == Wire::OpenaiResponses && exchange.from != exchange.to {
+    if exchange.to == Format::OpenaiResponses && exchange.from != exchange.to {
         let last = answers::cut(exchange.to, &out).pop();
         let last: Value =
             last.and_then(|cut| serde_json::from_str(&cut.data).ok()).unwrap_or_default();
@@ -189,7 +189,7 @@ fn keeps(exchange: &Exchange, sent: &Answer, returned: &Answer) -> Result<(), St
     let mut seen = Vec::new();
     for (one, other) in before.into_iter().zip(after) {
         let free = matches!(one.input, Input::Free(_))
-            && !matches!(to, Wire::OpenaiChat | Wire::OpenaiResponses);
+            && !matches!(to, Format::OpenaiChat | Format::OpenaiResponses);
         let input = if free { Input::Json(one.input.object()) } else { one.input.clone() };
         let stays = one
             .id
@@ -228,7 +228,7 @@ fn texts(answer: &Answer, ordered: bool) -> String {
 }
 
 /// The body in the other format, and what it says.
-fn body(exchange: &Exchange) -> Result<(Answered, Answer), Broken> {
+fn body(exchange: &Exchange) -> Result<(ConvertedResponse, Answer), Broken> {
     const LAW: &str = "body";
     let source = exchange.body();
     let answered = converted(exchange.from, exchange.to, &source).map_err(|error| (LAW, error))?;
@@ -240,7 +240,7 @@ fn body(exchange: &Exchange) -> Result<(Answered, Answer), Broken> {
 }
 
 /// The stream in the other format, which is whole and follows the protocol.
-fn heard(exchange: &Exchange) -> Result<(Finished, Heard, Vec<u8>), Broken> {
+fn heard(exchange: &Exchange) -> Result<(StreamEnding, Heard, Vec<u8>), Broken> {
     const LAW: &str = "protocol";
     let Streamed { out, end } = through(exchange, &exchange.bytes());
     let finished = end.map_err(|error| (LAW, format!("{error}\n{}", shown(&out))))?;

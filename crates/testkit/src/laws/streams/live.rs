@@ -1,7 +1,7 @@
 //! Law of liveness: with every frame that comes, everything is told that can be.
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::stream::Converter;
+use foxwedge_core::Format;
+use foxwedge_dialect::stream::StreamConverter;
 
 use super::{Broken, convert::options, cuts::is_whole, exchange::Exchange, judge::shown};
 use crate::answers::{self, Answer, Block, Heard, Input};
@@ -11,7 +11,7 @@ use crate::answers::{self, Answer, Block, Heard, Input};
 pub(super) fn live(exchange: &Exchange) -> Result<(), Broken> {
     const LAW: &str = "live";
     let Exchange { from, to, .. } = *exchange;
-    let mut converter = Converter::new(from, to, options());
+    let mut converter = StreamConverter::new(from, to, options());
     let (mut came, mut out) = (Vec::new(), Vec::new());
     let frames = exchange.frames();
     // Everything is read from its beginning each time: of a long stream some places are enough.
@@ -34,9 +34,9 @@ pub(super) fn live(exchange: &Exchange) -> Result<(), Broken> {
 
 /// What can be told of a beginning: blocks stand one behind the other, so that nothing behind an
 /// open block can.
-fn tellable(from: Wire, heard: Heard) -> Answer {
+fn tellable(from: Format, heard: Heard) -> Answer {
     // A text that is not said to be whole is so when something else begins.
-    let implied = matches!(from, Wire::OpenaiChat | Wire::Gemini);
+    let implied = matches!(from, Format::OpenaiChat | Format::Gemini);
     let heard = Heard { whole: heard.done.clone(), ..heard };
     let open = heard.answer.blocks.iter().enumerate().position(|(at, block)| match block {
         Block::Call(call) => !is_whole(&heard, at, call),
@@ -47,7 +47,7 @@ fn tellable(from: Wire, heard: Heard) -> Answer {
     answer
 }
 
-fn untold(to: Wire, said: &Answer, told: &Answer) -> Option<String> {
+fn untold(to: Format, said: &Answer, told: &Answer) -> Option<String> {
     let refused = said.blocks.iter().any(|block| matches!(block, Block::Refusal(_)));
     let both = [(said.text(), told.text()), (said.thoughts(), told.thoughts())];
     for (said, told) in both {
@@ -58,7 +58,7 @@ fn untold(to: Wire, said: &Answer, told: &Answer) -> Option<String> {
         }
     }
     // Gemini's calls come whole.
-    if to == Wire::Gemini {
+    if to == Format::Gemini {
         return None;
     }
     let (said, told): (Vec<_>, Vec<_>) = (said.calls().collect(), told.calls().collect());

@@ -1,6 +1,6 @@
 //! Laws of trouble: failures are carried over, and broken frames are found where they are.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use foxwedge_dialect::stream::StreamError;
 
 use super::{
@@ -97,8 +97,8 @@ pub(super) fn malformed(exchange: &Exchange) -> Result<(), Broken> {
 }
 
 /// Breaks a frame: any byte of a binary message, else a colon or a comma between values.
-fn spoil(random: &mut Random, wire: Wire, frame: &mut Frame) -> bool {
-    if wire == Wire::Bedrock && frame.bytes.first() == Some(&0) {
+fn spoil(random: &mut Random, wire: Format, frame: &mut Frame) -> bool {
+    if wire == Format::Bedrock && frame.bytes.first() == Some(&0) {
         // The first byte of all says that these are messages.
         let at = 1 + random.below(frame.bytes.len() - 1);
         frame.bytes[at] ^= 1 << random.below(8);

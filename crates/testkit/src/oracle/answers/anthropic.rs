@@ -3,7 +3,7 @@
 mod hear;
 mod stream;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 pub(super) use hear::hear;
 pub(super) use stream::stream;
 
-const WIRE: Wire = Wire::Anthropic;
+const WIRE: Format = Format::Anthropic;
 
 pub(super) fn body(answer: &Answer) -> Value {
     let blocks: Vec<Value> = answer.blocks.iter().map(block).collect();

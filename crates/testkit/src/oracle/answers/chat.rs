@@ -3,7 +3,7 @@
 mod hear;
 mod stream;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 pub(super) use hear::hear;
 pub(super) use stream::stream;
 
-const WIRE: Wire = Wire::OpenaiChat;
+const WIRE: Format = Format::OpenaiChat;
 
 pub(super) fn body(answer: &Answer) -> Value {
     let mut message = json!({"role": "assistant", "content": null, "refusal": null});

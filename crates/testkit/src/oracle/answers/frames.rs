@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 /// A frame that was cut out of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,11 +18,11 @@ pub struct Cut {
 }
 
 /// Cuts a stream into its frames. What is left over at the end is no frame: it is a fault.
-pub fn cut(wire: Wire, bytes: &[u8]) -> Vec<Cut> {
+pub fn cut(wire: Format, bytes: &[u8]) -> Vec<Cut> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Vec::new(),
         Some(b'[' | b'{') => objects(bytes),
-        Some(0) if wire == Wire::Bedrock => messages(bytes),
+        Some(0) if wire == Format::Bedrock => messages(bytes),
         Some(_) => events(bytes),
     }
 }
@@ -215,7 +215,7 @@ mod tests {
         for end in ["\n", "\r\n", "\r"] {
             let text =
                 format!(": c{end}{end}event: a{end}data: [1,{end}data: 2]{end}{end}data: {{}}");
-            let told: Vec<_> = cut(Wire::Anthropic, text.as_bytes())
+            let told: Vec<_> = cut(Format::Anthropic, text.as_bytes())
                 .into_iter()
                 .map(|cut| (cut.name, cut.data, cut.fault.is_some()))
                 .collect();

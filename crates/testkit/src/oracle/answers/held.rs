@@ -19,7 +19,7 @@
 
 use std::collections::BTreeSet;
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::{Answer, Block, Call, Input, Seal, Stop, stops};
 
@@ -42,20 +42,20 @@ pub enum Form {
 }
 
 /// What a format has to say of another format's answer.
-pub fn expected(answer: &Answer, from: Wire, to: Wire) -> Expected {
+pub fn expected(answer: &Answer, from: Format, to: Format) -> Expected {
     let mut lost = BTreeSet::new();
     let mut blocks: Vec<Block> =
         answer.blocks.iter().filter_map(|block| held(block, from, to, &mut lost)).collect();
-    if to == Wire::OpenaiChat && is_moved(&blocks) {
+    if to == Format::OpenaiChat && is_moved(&blocks) {
         lost.insert("order");
     }
     ids(&mut blocks, to);
     let has_calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
     let mut usage = answer.usage;
     let uncounted = match to {
-        Wire::Gemini => std::mem::take(&mut usage.stored),
-        Wire::Bedrock => std::mem::take(&mut usage.reasoning),
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic => 0,
+        Format::Gemini => std::mem::take(&mut usage.stored),
+        Format::Bedrock => std::mem::take(&mut usage.reasoning),
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => 0,
     };
     if uncounted > 0 {
         lost.insert("usage");
@@ -67,13 +67,13 @@ pub fn expected(answer: &Answer, from: Wire, to: Wire) -> Expected {
         }
         match told {
             // What waits for answers says so; in Chat, a call that was asked for may just end.
-            Stop::End if has_calls && *stop == Stop::End && to != Wire::OpenaiChat => Stop::Calls,
+            Stop::End if has_calls && *stop == Stop::End && to != Format::OpenaiChat => Stop::Calls,
             Stop::End if has_calls && !names_calls(to) => Stop::Calls,
             Stop::Calls if !has_calls => Stop::End,
             told => told,
         }
     });
-    let named = to != Wire::Bedrock;
+    let named = to != Format::Bedrock;
     let answer = Answer {
         id: answer.id.clone().filter(|_| named),
         model: answer.model.clone().filter(|_| named),
@@ -85,7 +85,7 @@ pub fn expected(answer: &Answer, from: Wire, to: Wire) -> Expected {
 }
 
 /// The blocks as their format shows them: what says nothing is not there, and what is one is one.
-pub fn normal(blocks: Vec<Block>, wire: Wire) -> Vec<Block> {
+pub fn normal(blocks: Vec<Block>, wire: Format) -> Vec<Block> {
     let says = |block: &Block| match block {
         Block::Text(text) | Block::Refusal(text) => !text.is_empty(),
         Block::Reasoning(text, seal) => !text.is_empty() || *seal != Seal::Open,
@@ -93,8 +93,8 @@ pub fn normal(blocks: Vec<Block>, wire: Wire) -> Vec<Block> {
     };
     let blocks = blocks.into_iter().filter(says);
     match wire {
-        Wire::OpenaiChat => in_chat(blocks),
-        Wire::Gemini => {
+        Format::OpenaiChat => in_chat(blocks),
+        Format::Gemini => {
             let mut joined: Vec<Block> = Vec::new();
             for block in blocks {
                 match (joined.last_mut(), block) {
@@ -111,7 +111,7 @@ pub fn normal(blocks: Vec<Block>, wire: Wire) -> Vec<Block> {
             }
             joined
         }
-        Wire::OpenaiResponses | Wire::Anthropic | Wire::Bedrock => blocks.collect(),
+        Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => blocks.collect(),
     }
 }
 
@@ -147,8 +147,13 @@ fn is_moved(blocks: &[Block]) -> bool {
     ranks.windows(2).any(|pair| pair[0] > pair[1])
 }
 
-fn held(block: &Block, from: Wire, to: Wire, lost: &mut BTreeSet<&'static str>) -> Option<Block> {
-    let openai = matches!(to, Wire::OpenaiChat | Wire::OpenaiResponses);
+fn held(
+    block: &Block,
+    from: Format,
+    to: Format,
+    lost: &mut BTreeSet<&'static str>,
+) -> Option<Block> {
+    let openai = matches!(to, Format::OpenaiChat | Format::OpenaiResponses);
     Some(match block {
         Block::Text(text) => Block::Text(text.clone()),
         Block::Refusal(text) if openai => Block::Refusal(text.clone()),
@@ -161,9 +166,9 @@ fn held(block: &Block, from: Wire, to: Wire, lost: &mut BTreeSet<&'static str>) 
         Block::Reasoning(text, seal) => {
             let stays = match seal {
                 Seal::Open => true,
-                Seal::Signed(_) => takes_seals(from, to) && to != Wire::OpenaiChat,
-                Seal::Redacted(_) => matches!(to, Wire::Anthropic | Wire::Bedrock),
-                Seal::Encrypted(_) => to == Wire::OpenaiResponses,
+                Seal::Signed(_) => takes_seals(from, to) && to != Format::OpenaiChat,
+                Seal::Redacted(_) => matches!(to, Format::Anthropic | Format::Bedrock),
+                Seal::Encrypted(_) => to == Format::OpenaiResponses,
             };
             if !stays {
                 let redacted = matches!(seal, Seal::Redacted(_));
@@ -180,7 +185,7 @@ fn held(block: &Block, from: Wire, to: Wire, lost: &mut BTreeSet<&'static str>) 
             if !openai && let Input::Free(_) = &call.input {
                 call.input = Input::Json(call.input.object());
             }
-            let signs = matches!(to, Wire::OpenaiChat | Wire::Gemini);
+            let signs = matches!(to, Format::OpenaiChat | Format::Gemini);
             if !signs && call.signature.take().is_some() {
                 lost.insert("signature");
             }
@@ -190,13 +195,13 @@ fn held(block: &Block, from: Wire, to: Wire, lost: &mut BTreeSet<&'static str>) 
 }
 
 /// Whether a seal of one format means anything in another.
-fn takes_seals(from: Wire, to: Wire) -> bool {
-    let claude = |wire| matches!(wire, Wire::Anthropic | Wire::Bedrock);
+fn takes_seals(from: Format, to: Format) -> bool {
+    let claude = |wire| matches!(wire, Format::Anthropic | Format::Bedrock);
     from == to || claude(from) && claude(to)
 }
 
 /// Takes away the ids that cannot stay: illegal ones, and those that a call before has.
-fn ids(blocks: &mut [Block], to: Wire) {
+fn ids(blocks: &mut [Block], to: Format) {
     let mut given = BTreeSet::new();
     for block in blocks {
         if let Block::Call(Call { id, .. }) = block {
@@ -206,27 +211,27 @@ fn ids(blocks: &mut [Block], to: Wire) {
 }
 
 /// Whether a format takes an id of a call.
-pub fn legal_id(wire: Wire, id: &str) -> bool {
+pub fn legal_id(wire: Format, id: &str) -> bool {
     let length = id.chars().count();
     let made_of = |also: &str| id.chars().all(|it| it.is_ascii_alphanumeric() || also.contains(it));
     length > 0
         && match wire {
-            Wire::OpenaiChat => length <= 40,
-            Wire::OpenaiResponses => length <= 64,
-            Wire::Anthropic => made_of("_-"),
-            Wire::Gemini => true,
-            Wire::Bedrock => made_of("_.:-") && length <= 64,
+            Format::OpenaiChat => length <= 40,
+            Format::OpenaiResponses => length <= 64,
+            Format::Anthropic => made_of("_-"),
+            Format::Gemini => true,
+            Format::Bedrock => made_of("_.:-") && length <= 64,
         }
 }
 
 /// Whether the format has a word for an answer that waits for answers.
-fn names_calls(wire: Wire) -> bool {
-    matches!(wire, Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock)
+fn names_calls(wire: Format) -> bool {
+    matches!(wire, Format::OpenaiChat | Format::Anthropic | Format::Bedrock)
 }
 
 /// The nearest reason that a format can tell, and whether that says less.
-fn nearest(stop: &Stop, to: Wire) -> (Stop, bool) {
-    let claude = matches!(to, Wire::Anthropic | Wire::Bedrock);
+fn nearest(stop: &Stop, to: Format) -> (Stop, bool) {
+    let claude = matches!(to, Format::Anthropic | Format::Bedrock);
     match stop {
         Stop::End | Stop::Length | Stop::Refusal => (stop.clone(), false),
         Stop::Calls if names_calls(to) => (Stop::Calls, false),
@@ -235,8 +240,8 @@ fn nearest(stop: &Stop, to: Wire) -> (Stop, bool) {
         Stop::ContextFull => (Stop::Length, true),
         Stop::Sequence(_) if claude => (stop.clone(), false),
         Stop::Sequence(text) => (Stop::End, text.is_some()),
-        Stop::Pause if to == Wire::Anthropic => (stop.clone(), false),
-        Stop::Malformed if matches!(to, Wire::Gemini | Wire::Bedrock) => (stop.clone(), false),
+        Stop::Pause if to == Format::Anthropic => (stop.clone(), false),
+        Stop::Malformed if matches!(to, Format::Gemini | Format::Bedrock) => (stop.clone(), false),
         Stop::Pause | Stop::Malformed => (Stop::End, true),
         Stop::Other(word) if stops::is_kept(to, word) => (stop.clone(), false),
         Stop::Other(word) => (stops::plain(word), true),

@@ -1,6 +1,6 @@
 //! The naive writers and readers agree with each other, in every format and form.
 
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 use super::{
     Answer, Block, Call, Input, Seal, Stop, Usage, body, bytes, expected, failure, hear, normal,
@@ -10,7 +10,7 @@ use crate::{generate::answer, random::Random};
 
 #[test]
 fn what_is_written_is_read_back() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for seed in 0..80 {
             let mut random = Random::new(seed);
             let answer = answer(&mut random, wire);
@@ -50,7 +50,7 @@ fn a_plain_stream_breaks_no_protocol() {
         stop: Some(Stop::Calls),
         usage: Usage { input: 3, output: 2, ..Usage::default() },
     };
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         // Whatever the server's habits are, some of the streams are as the format wants them.
         let sound = (0..400).any(|seed| {
             let frames = stream(&mut Random::new(seed), wire, &answer);
@@ -63,7 +63,7 @@ fn a_plain_stream_breaks_no_protocol() {
 
 #[test]
 fn failures_are_heard() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         let answer = answer(&mut Random::new(3), wire);
         let mut frames = stream(&mut Random::new(4), wire, &answer);
         frames.truncate(2);
@@ -77,11 +77,11 @@ fn failures_are_heard() {
 
 #[test]
 fn what_a_format_holds_of_its_own_is_everything() {
-    for wire in Wire::ALL {
+    for wire in Format::ALL {
         for seed in 0..400 {
             let answer = answer(&mut Random::new(seed), wire);
             let mut same = expected(&answer, wire, wire);
-            if matches!(answer.stop, Some(Stop::Other(_))) && wire == Wire::OpenaiChat {
+            if matches!(answer.stop, Some(Stop::Other(_))) && wire == Format::OpenaiChat {
                 same.lost.remove("stop-reason");
             }
             assert!(same.lost.is_empty(), "{} {seed} {:?}", wire.name(), same.lost);

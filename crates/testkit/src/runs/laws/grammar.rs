@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use foxwedge_run::{Change, Id, Part, Status, Summary, ToolRef};
+use foxwedge_run::{RunSummary, SharedId, ToolRef, ToolStatus, UiChange, UiPart};
 
 /// What one run's changes said so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -14,10 +14,10 @@ pub struct Grammar {
     step: Option<u32>,
     last_step: u32,
     /// Every part that was opened.
-    parts: BTreeMap<Id, Kind>,
+    parts: BTreeMap<SharedId, Kind>,
     /// Those that are still open.
-    speaking: Vec<Part>,
-    tools: BTreeMap<(Id, u32), Worked>,
+    speaking: Vec<UiPart>,
+    tools: BTreeMap<(SharedId, u32), Worked>,
     /// Calls that are not settled.
     working: usize,
 }
@@ -38,10 +38,10 @@ enum Kind {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Worked {
-    status: Status,
+    status: ToolStatus,
     ready: bool,
     /// Every request, and whether it is still open.
-    asks: Vec<(Id, bool)>,
+    asks: Vec<(SharedId, bool)>,
 }
 
 impl Grammar {
@@ -49,57 +49,57 @@ impl Grammar {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn take(&mut self, change: &Change) -> Result<(), String> {
+    pub fn take(&mut self, change: &UiChange) -> Result<(), String> {
         match (self.stage, change) {
-            (Stage::Before, Change::RunStarted { .. }) => self.stage = Stage::During,
+            (Stage::Before, UiChange::RunStarted { .. }) => self.stage = Stage::During,
             (Stage::Before, _) => return Err("said before the start".to_owned()),
-            (Stage::During, Change::RunStarted { .. }) => return Err("a second start".to_owned()),
+            (Stage::During, UiChange::RunStarted { .. }) => return Err("a second start".to_owned()),
             (Stage::During, _) => {}
             (Stage::After, _) => return Err("said behind the end".to_owned()),
         }
         match change {
-            Change::RunStarted { .. }
-            | Change::ToolsAvailable(_)
-            | Change::Tasks(_)
-            | Change::Usage(_)
-            | Change::Activity(_) => Ok(()),
-            Change::Problem(problem) if problem.fatal => Err("a fatal problem, shown".to_owned()),
-            Change::Problem(_) => Ok(()),
-            Change::StepStarted { turn } => self.step_started(*turn),
-            Change::StepEnded { turn } => self.step_ended(*turn),
-            Change::TextOpened(part) => self.opened(part, Kind::Text),
-            Change::TextDelta(part, delta) => self.goes_on(part, Kind::Text, delta),
-            Change::TextClosed(part) => self.closed(part, Kind::Text),
-            Change::ThoughtOpened(part) => self.opened(part, Kind::Thought),
-            Change::ThoughtDelta(part, delta) => self.goes_on(part, Kind::Thought, delta),
-            Change::ThoughtClosed(part) => self.closed(part, Kind::Thought),
-            Change::ToolOpened { tool, .. } => self.tool_opened(tool),
-            Change::ToolArguments { tool, delta } => {
+            UiChange::RunStarted { .. }
+            | UiChange::ToolsAvailable(_)
+            | UiChange::Tasks(_)
+            | UiChange::Usage(_)
+            | UiChange::Activity(_) => Ok(()),
+            UiChange::Problem(problem) if problem.fatal => Err("a fatal problem, shown".to_owned()),
+            UiChange::Problem(_) => Ok(()),
+            UiChange::StepStarted { turn } => self.step_started(*turn),
+            UiChange::StepEnded { turn } => self.step_ended(*turn),
+            UiChange::TextOpened(part) => self.opened(part, Kind::Text),
+            UiChange::TextDelta(part, delta) => self.goes_on(part, Kind::Text, delta),
+            UiChange::TextClosed(part) => self.closed(part, Kind::Text),
+            UiChange::ThoughtOpened(part) => self.opened(part, Kind::Thought),
+            UiChange::ThoughtDelta(part, delta) => self.goes_on(part, Kind::Thought, delta),
+            UiChange::ThoughtClosed(part) => self.closed(part, Kind::Thought),
+            UiChange::ToolOpened { tool, .. } => self.tool_opened(tool),
+            UiChange::ToolArguments { tool, delta } => {
                 let worked = self.open_tool(tool)?;
                 let fine = !worked.ready && !delta.is_empty();
                 holds(fine, || format!("arguments of {tool:?} behind the last, or none"))
             }
-            Change::ToolReady { tool, .. } => {
+            UiChange::ToolReady { tool, .. } => {
                 let worked = self.open_tool(tool)?;
                 let first = !std::mem::replace(&mut worked.ready, true);
                 holds(first, || format!("{tool:?} is ready twice"))
             }
-            Change::ToolStatus { tool, status } => {
+            UiChange::ToolStatus { tool, status } => {
                 let worked = self.open_tool(tool)?;
                 let before = std::mem::replace(&mut worked.status, *status);
                 holds(before != *status && !status.is_final(), || {
                     format!("{tool:?} goes from {before:?} to {status:?}, unsettled")
                 })
             }
-            Change::ToolProgress { tool, .. } => self.open_tool(tool).map(|_| ()),
-            Change::Asked { tool, ask } => {
+            UiChange::ToolProgress { tool, .. } => self.open_tool(tool).map(|_| ()),
+            UiChange::ApprovalRequested { tool, request: ask } => {
                 let worked = self.open_tool(tool)?;
                 let id = ask.id.clone().ok_or("a question without an id")?;
                 let known = worked.asks.iter().any(|(other, _)| *other == id);
                 worked.asks.push((id, true));
                 holds(!known, || format!("{tool:?} asks twice under one id"))
             }
-            Change::AskClosed { tool, id, .. } => {
+            UiChange::ApprovalClosed { tool, id, .. } => {
                 let worked = self.open_tool(tool)?;
                 let ask = worked.asks.iter_mut().find(|(other, open)| other == id && *open);
                 let ask =
@@ -107,9 +107,9 @@ impl Grammar {
                 ask.1 = false;
                 Ok(())
             }
-            Change::ToolSettled { tool, status, .. } => self.tool_settled(tool, *status),
-            Change::ToolCorrected { tool, status, .. } => self.tool_corrected(tool, *status),
-            Change::RunEnded { summary, .. } => self.ended(summary),
+            UiChange::ToolSettled { tool, status, .. } => self.tool_settled(tool, *status),
+            UiChange::ToolCorrected { tool, status, .. } => self.tool_corrected(tool, *status),
+            UiChange::RunEnded { summary, .. } => self.ended(summary),
         }
     }
 
@@ -130,7 +130,7 @@ impl Grammar {
         self.nothing_spoken("at the end of a step")
     }
 
-    fn opened(&mut self, part: &Part, kind: Kind) -> Result<(), String> {
+    fn opened(&mut self, part: &UiPart, kind: Kind) -> Result<(), String> {
         if part.parent.is_none() {
             self.nothing_spoken("when the next begins")?;
         }
@@ -139,18 +139,18 @@ impl Grammar {
         holds(known.is_none(), || format!("part `{}` is opened twice", part.id))
     }
 
-    fn goes_on(&mut self, part: &Part, kind: Kind, delta: &str) -> Result<(), String> {
+    fn goes_on(&mut self, part: &UiPart, kind: Kind, delta: &str) -> Result<(), String> {
         self.spoken(part, kind)?;
         holds(!delta.is_empty(), || format!("part `{}` goes on by nothing", part.id))
     }
 
-    fn closed(&mut self, part: &Part, kind: Kind) -> Result<(), String> {
+    fn closed(&mut self, part: &UiPart, kind: Kind) -> Result<(), String> {
         self.spoken(part, kind)?;
         self.speaking.retain(|open| open != part);
         Ok(())
     }
 
-    fn spoken(&self, part: &Part, kind: Kind) -> Result<(), String> {
+    fn spoken(&self, part: &UiPart, kind: Kind) -> Result<(), String> {
         let open = self.speaking.contains(part) && self.parts.get(&part.id) == Some(&kind);
         holds(open, || format!("part `{}` is not open", part.id))
     }
@@ -161,7 +161,7 @@ impl Grammar {
     }
 
     fn tool_opened(&mut self, tool: &ToolRef) -> Result<(), String> {
-        let worked = Worked { status: Status::Pending, ready: false, asks: Vec::new() };
+        let worked = Worked { status: ToolStatus::Pending, ready: false, asks: Vec::new() };
         let known = self.tools.insert((tool.call.clone(), tool.turn), worked);
         self.working += 1;
         holds(known.is_none(), || format!("{tool:?} is opened twice"))
@@ -176,7 +176,7 @@ impl Grammar {
         }
     }
 
-    fn tool_settled(&mut self, tool: &ToolRef, status: Status) -> Result<(), String> {
+    fn tool_settled(&mut self, tool: &ToolRef, status: ToolStatus) -> Result<(), String> {
         let worked = self.open_tool(tool)?;
         worked.status = status;
         let asks = worked.asks.iter().any(|(_, open)| *open);
@@ -187,18 +187,21 @@ impl Grammar {
     }
 
     /// A settled call moves in one direction, and says more each time.
-    fn tool_corrected(&mut self, tool: &ToolRef, status: Status) -> Result<(), String> {
+    fn tool_corrected(&mut self, tool: &ToolRef, status: ToolStatus) -> Result<(), String> {
         let worked = self.tools.get_mut(&(tool.call.clone(), tool.turn));
         let worked = worked.ok_or_else(|| format!("{tool:?} was never opened"))?;
         let before = std::mem::replace(&mut worked.status, status);
         let fine = match (before, status) {
-            (Status::Failed | Status::Interrupted, Status::Denied | Status::HandedOver) => true,
-            (before, status) => before == Status::Denied && status == Status::HandedOver,
+            (
+                ToolStatus::Failed | ToolStatus::Interrupted,
+                ToolStatus::Denied | ToolStatus::HandedOver,
+            ) => true,
+            (before, status) => before == ToolStatus::Denied && status == ToolStatus::HandedOver,
         };
         holds(fine, || format!("{tool:?} is corrected from {before:?} to {status:?}"))
     }
 
-    fn ended(&mut self, summary: &Summary) -> Result<(), String> {
+    fn ended(&mut self, summary: &RunSummary) -> Result<(), String> {
         self.stage = Stage::After;
         holds(self.working == 0, || format!("{} calls are open at the end", self.working))?;
         if let Some(part) = self.speaking.first() {
@@ -216,48 +219,66 @@ fn holds(fine: bool, trouble: impl FnOnce() -> String) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_run::{Ask, AskKind, CallRef, Ended, Json, Started, Verdict};
+    use foxwedge_run::{
+        ApprovalKind, ApprovalRequest, ApprovalVerdict, CallRef, RawJson, RunEnd, RunStart,
+    };
 
     use super::*;
 
     fn tool(call: &str) -> ToolRef {
-        ToolRef { call: Id::from(call), turn: 0 }
+        ToolRef { call: SharedId::from(call), turn: 0 }
     }
 
-    fn change(words: &str) -> Change {
+    fn change(words: &str) -> UiChange {
         let (verb, id) = words.split_once(' ').unwrap_or((words, ""));
-        let part = Part { id: Id::from(id), parent: None };
+        let part = UiPart { id: SharedId::from(id), parent: None };
         let tool = tool(id);
-        let content = Json::string("x");
+        let content = RawJson::string("x");
         match verb {
-            "start" => Change::RunStarted { epoch: 1, at: None, started: Started::default() },
-            "step" => Change::StepStarted { turn: id.len() as u32 },
-            "stepped" => Change::StepEnded { turn: id.len() as u32 },
-            "text" => Change::TextOpened(part),
-            "say" => Change::TextDelta(part, "x".to_owned()),
-            "nothing" => Change::TextDelta(part, String::new()),
-            "said" => Change::TextClosed(part),
-            "thought" => Change::ThoughtClosed(part),
-            "call" => {
-                Change::ToolOpened { tool, name: Id::from("Bash"), parent: None, title: None }
+            "start" => UiChange::RunStarted { epoch: 1, at: None, started: RunStart::default() },
+            "step" => UiChange::StepStarted { turn: id.len() as u32 },
+            "stepped" => UiChange::StepEnded { turn: id.len() as u32 },
+            "text" => UiChange::TextOpened(part),
+            "say" => UiChange::TextDelta(part, "x".to_owned()),
+            "nothing" => UiChange::TextDelta(part, String::new()),
+            "said" => UiChange::TextClosed(part),
+            "thought" => UiChange::ThoughtClosed(part),
+            "call" => UiChange::ToolOpened {
+                tool,
+                name: SharedId::from("Bash"),
+                parent: None,
+                title: None,
+            },
+            "args" => UiChange::ToolArguments { tool, delta: "{".to_owned() },
+            "ready" => UiChange::ToolReady { tool, input: content },
+            "run" => UiChange::ToolStatus { tool, status: ToolStatus::Running },
+            "won" => UiChange::ToolStatus { tool, status: ToolStatus::Succeeded },
+            "ok" => {
+                UiChange::ToolSettled { tool, status: ToolStatus::Succeeded, reason: None, content }
             }
-            "args" => Change::ToolArguments { tool, delta: "{".to_owned() },
-            "ready" => Change::ToolReady { tool, input: content },
-            "run" => Change::ToolStatus { tool, status: Status::Running },
-            "won" => Change::ToolStatus { tool, status: Status::Succeeded },
-            "ok" => Change::ToolSettled { tool, status: Status::Succeeded, reason: None, content },
-            "open" => Change::ToolSettled { tool, status: Status::Running, reason: None, content },
-            "bad" => Change::ToolSettled { tool, status: Status::Failed, reason: None, content },
-            "no" => Change::ToolCorrected { tool, status: Status::Denied, reason: None, content },
+            "open" => {
+                UiChange::ToolSettled { tool, status: ToolStatus::Running, reason: None, content }
+            }
+            "bad" => {
+                UiChange::ToolSettled { tool, status: ToolStatus::Failed, reason: None, content }
+            }
+            "no" => {
+                UiChange::ToolCorrected { tool, status: ToolStatus::Denied, reason: None, content }
+            }
             "ask" => {
-                let (call, id, kind) = (CallRef::default(), Some(Id::from("r")), AskKind::Approval);
-                let ask = Ask { call, id, kind, prompt: None, choices: None };
-                Change::Asked { tool, ask }
+                let (call, id, kind) =
+                    (CallRef::default(), Some(SharedId::from("r")), ApprovalKind::Approval);
+                let ask = ApprovalRequest { call, id, kind, prompt: None, choices: None };
+                UiChange::ApprovalRequested { tool, request: ask }
             }
-            "asked" => Change::AskClosed { tool, id: Id::from("r"), verdict: Verdict::Allowed },
+            "asked" => UiChange::ApprovalClosed {
+                tool,
+                id: SharedId::from("r"),
+                verdict: ApprovalVerdict::Allowed,
+            },
             "end" => {
-                let (ended, summary) = (Ended::default(), Summary::default());
-                Change::RunEnded { ended, summary, at: None }
+                let (ended, summary) = (RunEnd::default(), RunSummary::default());
+                UiChange::RunEnded { ended, summary, at: None }
             }
             other => panic!("no change is called `{other}`"),
         }

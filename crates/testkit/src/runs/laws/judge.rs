@@ -1,7 +1,8 @@
 //! The laws, on one story.
 
 use foxwedge_run::{
-    Body, Effect, Ended, Event, Id, Input, Outcome, Phase, Session, Settings, wire,
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent, RunPhase,
+    SessionMachine, SharedId, wire,
 };
 use serde_json::Value;
 
@@ -24,17 +25,17 @@ pub(super) type Verdict = Result<(), Broken>;
 ///
 /// # Errors
 /// The first law that is broken.
-pub fn judge(seed: u64, events: &[Event]) -> Verdict {
-    let settings = Settings::default();
+pub fn judge(seed: u64, events: &[RunEvent]) -> Verdict {
+    let settings = MachineSettings::default();
     let mut live = Witness::new(&settings);
-    let mut reader = Session::new(settings.clone());
+    let mut reader = SessionMachine::new(settings.clone());
     for event in events {
         let known = live.log.len();
-        live.take(0, Input::Event(event.clone()))?;
+        live.take(0, MachineInput::Event(event.clone()))?;
         for event in &live.log[known..] {
-            reader.apply(0, Input::Event(written(event)?), &mut Vec::new());
+            reader.apply(0, MachineInput::Event(written(event)?), &mut Vec::new());
         }
-        let (told, read) = (live.session.truth(), reader.truth());
+        let (told, read) = (live.session.canonical_state(), reader.canonical_state());
         holds("a log says what happened", told == read, || different(&told, &read))?;
     }
     let log = live.log.clone();
@@ -46,7 +47,7 @@ pub fn judge(seed: u64, events: &[Event]) -> Verdict {
 }
 
 /// An event, written and read.
-fn written(event: &Event) -> Result<Event, Broken> {
+fn written(event: &RunEvent) -> Result<RunEvent, Broken> {
     let again = wire::read(&wire::write(event));
     let same = again.as_ref() == Ok(event);
     holds("an event survives its spelling", same, || format!("{event:?}\n{again:?}"))?;
@@ -54,7 +55,11 @@ fn written(event: &Event) -> Result<Event, Broken> {
 }
 
 /// Shuffled, repeated, cut off: what is true is what a slow reading of the same events says.
-fn every_order_ends_in_one_truth(seed: u64, log: &[Event], settings: &Settings) -> Verdict {
+fn every_order_ends_in_one_truth(
+    seed: u64,
+    log: &[RunEvent],
+    settings: &MachineSettings,
+) -> Verdict {
     let mut random = Random::new(seed ^ 0x0dd5);
     for _ in 0..if log.is_empty() { 0 } else { DAMAGES } {
         let damage = Damage::draw(&mut random);
@@ -64,7 +69,7 @@ fn every_order_ends_in_one_truth(seed: u64, log: &[Event], settings: &Settings) 
         }
         let mut machine = Witness::new(settings);
         for event in &arrived {
-            machine.take(0, Input::Event(event.clone()))?;
+            machine.take(0, MachineInput::Event(event.clone()))?;
         }
         machine.says(&oracle::truth(&arrived, settings, Then::Nothing), damage)?;
         machine.interrupt()?;
@@ -74,10 +79,10 @@ fn every_order_ends_in_one_truth(seed: u64, log: &[Event], settings: &Settings) 
 }
 
 /// Wherever a log breaks off: one end, nothing open.
-fn every_prefix_has_one_end(log: &[Event], settings: &Settings) -> Verdict {
+fn every_prefix_has_one_end(log: &[RunEvent], settings: &MachineSettings) -> Verdict {
     let mut machine = Witness::new(settings);
     for (place, event) in log.iter().enumerate() {
-        machine.take(0, Input::Event(event.clone()))?;
+        machine.take(0, MachineInput::Event(event.clone()))?;
         let mut cut = machine.clone();
         if place % 3 == 0 {
             cut.is_over_once_time_has_passed()?;
@@ -90,19 +95,19 @@ fn every_prefix_has_one_end(log: &[Event], settings: &Settings) -> Verdict {
 /// A machine, and somebody who looks at everything it does.
 #[derive(Clone)]
 struct Witness {
-    session: Session,
+    session: SessionMachine,
     watch: Watch,
     /// What was emitted.
-    log: Vec<Event>,
+    log: Vec<RunEvent>,
 }
 
 impl Witness {
-    fn new(settings: &Settings) -> Witness {
-        let (session, watch) = (Session::new(settings.clone()), Watch::default());
+    fn new(settings: &MachineSettings) -> Witness {
+        let (session, watch) = (SessionMachine::new(settings.clone()), Watch::default());
         Witness { session, watch, log: Vec::new() }
     }
 
-    fn take(&mut self, now: u64, input: Input) -> Verdict {
+    fn take(&mut self, now: u64, input: MachineInput) -> Verdict {
         let before = self.session.clone();
         let mut effects = Vec::new();
         self.session.apply(now, input.clone(), &mut effects);
@@ -112,14 +117,14 @@ impl Witness {
         let held = steady(&before, &self.session, &input);
         held.map_err(|trouble| ("what is final stays final", told(trouble)))?;
         self.log.extend(effects.into_iter().filter_map(|effect| match effect {
-            Effect::Emit(event) => Some(event),
+            RunEffect::Emit(event) => Some(event),
             _ => None,
         }));
         Ok(())
     }
 
     fn says(&self, expected: &Value, damage: Damage) -> Verdict {
-        let truth = self.session.truth();
+        let truth = self.session.canonical_state();
         holds("every order ends in one truth", truth == *expected, || {
             format!("{damage:?}: {}", different(&truth, expected))
         })
@@ -127,17 +132,17 @@ impl Witness {
 
     /// Somebody says of every run that it is over.
     fn interrupt(&mut self) -> Verdict {
-        let open: Vec<Id> = self.watch.open().cloned().collect();
+        let open: Vec<SharedId> = self.watch.open().cloned().collect();
         for run in open {
-            let ended = Ended { outcome: Some(Outcome::Interrupted), ..Ended::default() };
-            self.take(0, Input::Event(Event::new(&run, Body::Ended(ended))))?;
+            let ended = RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() };
+            self.take(0, MachineInput::Event(RunEvent::new(&run, EventPayload::Ended(ended))))?;
         }
         self.nothing_is_open()
     }
 
     fn nothing_is_open(&self) -> Verdict {
         let over = |run: &foxwedge_run::Run| {
-            matches!(run.phase(), Phase::Ended { .. }) && self.watch.announced(run.id()) == 1
+            matches!(run.phase(), RunPhase::Ended { .. }) && self.watch.announced(run.id()) == 1
         };
         let open = self.session.runs().iter().find(|run| !over(run));
         holds("every run has one end", open.is_none(), || format!("{open:?}"))
@@ -149,7 +154,7 @@ impl Witness {
         for _ in 0..1_000 {
             let Some(deadline) = self.session.deadline() else { break };
             now = deadline.max(now);
-            self.take(now, Input::Tick)?;
+            self.take(now, MachineInput::Tick)?;
         }
         let waits = self.session.deadline();
         holds("nothing waits for ever", waits.is_none(), || format!("until {waits:?}"))?;

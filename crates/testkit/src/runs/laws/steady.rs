@@ -1,12 +1,19 @@
 //! What one step may never do to what was known before it.
 
-use foxwedge_run::{Body, Flags, Input, Phase, Reason, Run, Session, Status, Tool};
+use foxwedge_run::{
+    ActivityFlags, EventPayload, MachineInput, Run, RunPhase, SessionMachine, ToolCallState,
+    ToolStatus, ToolStatusReason,
+};
 
 /// Compares a session before and behind a step: it is sound, and what was final still is.
 ///
 /// # Errors
 /// What is wrong.
-pub fn steady(before: &Session, after: &Session, input: &Input) -> Result<(), String> {
+pub fn steady(
+    before: &SessionMachine,
+    after: &SessionMachine,
+    input: &MachineInput,
+) -> Result<(), String> {
     for run in after.runs() {
         sound(run)?;
     }
@@ -20,8 +27,8 @@ pub fn steady(before: &Session, after: &Session, input: &Input) -> Result<(), St
         };
         holds_on(old, new)?;
         let mine = match input {
-            Input::Event(event) => event.run == *old.id(),
-            Input::Tick => true,
+            MachineInput::Event(event) => event.run == *old.id(),
+            MachineInput::Tick => true,
         };
         if !mine && !same(old, new) {
             return Err(format!("`{}` is changed by {input:?}", old.id()));
@@ -31,16 +38,16 @@ pub fn steady(before: &Session, after: &Session, input: &Input) -> Result<(), St
 }
 
 /// Only a start makes room, and only it may end a run to do so.
-fn may_end(input: &Input) -> bool {
+fn may_end(input: &MachineInput) -> bool {
     match input {
-        Input::Event(event) => matches!(event.body, Body::Started(_)),
-        Input::Tick => false,
+        MachineInput::Event(event) => matches!(event.body, EventPayload::Started(_)),
+        MachineInput::Tick => false,
     }
 }
 
 /// Nothing is open, blinks or is miscounted behind the end.
 fn sound(run: &Run) -> Result<(), String> {
-    let Phase::Ended { ended, summary, .. } = run.phase() else { return Ok(()) };
+    let RunPhase::Ended { ended, summary, .. } = run.phase() else { return Ok(()) };
     if let Some(tool) = run.tools().iter().find(|tool| !tool.status().is_final()) {
         return Err(format!(
             "`{}`: {:?} is {:?} behind the end",
@@ -49,10 +56,12 @@ fn sound(run: &Run) -> Result<(), String> {
             tool.status()
         ));
     }
-    if let Some(tool) = run.tools().iter().find(|tool| tool.asks.iter().any(|ask| ask.is_open())) {
+    if let Some(tool) =
+        run.tools().iter().find(|tool| tool.approvals.iter().any(|ask| ask.is_open()))
+    {
         return Err(format!("`{}`: {:?} asks behind the end", run.id(), tool.call));
     }
-    if run.flags() != Flags::default() || ended.outcome.is_none() {
+    if run.flags() != ActivityFlags::default() || ended.outcome.is_none() {
         return Err(format!("`{}`: over, and {:?}, {:?}", run.id(), run.flags(), ended.outcome));
     }
     let sum: usize = summary.by_status.iter().sum();
@@ -83,20 +92,22 @@ fn holds_on(old: &Run, new: &Run) -> Result<(), String> {
     }
 }
 
-fn stays(old: &Tool, new: &Tool) -> bool {
+fn stays(old: &ToolCallState, new: &ToolCallState) -> bool {
     // That nobody called it is only known at the end.
-    let reason = old.reason == new.reason || new.reason == Some(Reason::NeverCalled);
-    let content = old.content == new.content || new.status() == Status::HandedOver;
+    let reason = old.reason == new.reason || new.reason == Some(ToolStatusReason::NeverCalled);
+    let content = old.content == new.content || new.status() == ToolStatus::HandedOver;
     let final_ = stands(old.status(), new.status()) && content && reason;
     old.call == new.call && (!old.status().is_final() || final_)
 }
 
 /// A status that is final stays, or says more: that the error was somebody's no, or that a person
 /// took the question over.
-fn stands(old: Status, new: Status) -> bool {
-    let later: &[Status] = match old {
-        Status::Failed | Status::Interrupted => &[Status::Denied, Status::HandedOver],
-        Status::Denied => &[Status::HandedOver],
+fn stands(old: ToolStatus, new: ToolStatus) -> bool {
+    let later: &[ToolStatus] = match old {
+        ToolStatus::Failed | ToolStatus::Interrupted => {
+            &[ToolStatus::Denied, ToolStatus::HandedOver]
+        }
+        ToolStatus::Denied => &[ToolStatus::HandedOver],
         _ => &[],
     };
     old == new || later.contains(&new)

@@ -1,8 +1,8 @@
 //! What a run leaves in its session can be sent to a provider, and says the same as its table.
 
-use foxwedge_core::{Policy, Profile, Question, RuleSet, Wire, check};
-use foxwedge_dialect::{read, want};
-use foxwedge_run::{Run, Status, Tool, history};
+use foxwedge_core::{CheckOptions, Format, Policy, Profile, RuleSet, check};
+use foxwedge_dialect::{outline_options, read};
+use foxwedge_run::{Run, ToolCallState, ToolStatus, history};
 use serde_json::{Value, json};
 
 use super::judge::{Verdict, holds};
@@ -33,11 +33,11 @@ pub(super) fn is_sound(run: &Run) -> Verdict {
 }
 
 fn findings(document: &str, profile: Profile) -> Vec<String> {
-    let Ok(reading) = read(document, Wire::Anthropic, want(profile)) else {
+    let Ok(reading) = read(document, Format::Anthropic, outline_options(profile)) else {
         return vec!["it cannot be read".to_owned()];
     };
     let rules = RuleSet::of(profile);
-    let report = check(&reading.draft, &Question { profile, rules, policy: Policy::default() });
+    let report = check(&reading.draft, &CheckOptions { profile, rules, policy: Policy::default() });
     let found = report.findings.iter().filter(|finding| is_about_pairs(finding.rule.code));
     found.map(|finding| format!("FW{} {}", finding.rule.code, finding.message)).collect()
 }
@@ -47,12 +47,12 @@ fn is_about_pairs(code: u16) -> bool {
 }
 
 /// What sub-agents call is not part of the conversation, nor what was never called.
-fn is_own(tool: &&Tool) -> bool {
+fn is_own(tool: &&ToolCallState) -> bool {
     tool.was_called() && tool.parent.is_none()
 }
 
-fn entry(tool: &Tool) -> (String, bool) {
-    let well = matches!(tool.status(), Status::Succeeded | Status::HandedOver);
+fn entry(tool: &ToolCallState) -> (String, bool) {
+    let well = matches!(tool.status(), ToolStatus::Succeeded | ToolStatus::HandedOver);
     (tool.call.to_string(), !well)
 }
 

@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use foxwedge_run::{Body, Change, Effect, Ended, Event, Id, ToolRef, Warning};
+use foxwedge_run::{
+    EventPayload, RunEffect, RunEnd, RunEvent, RunWarning, SharedId, ToolRef, UiChange,
+};
 
 use super::grammar::Grammar;
 
 /// What a session's effects said so far, run by run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Watch {
-    runs: BTreeMap<Id, Watched>,
+    runs: BTreeMap<SharedId, Watched>,
 }
 
 /// One run, as its effects tell it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Watched {
-    run: Id,
+    run: SharedId,
     /// The next place of its log; none before the first.
     next: Option<u64>,
     announced: u32,
-    told: Option<Ended>,
+    told: Option<RunEnd>,
     /// Questions that were shown, and that nobody has got an answer to.
     asking: Vec<ToolRef>,
     grammar: Grammar,
@@ -30,33 +32,35 @@ impl Watch {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn take(&mut self, effects: &[Effect]) -> Result<(), String> {
+    pub fn take(&mut self, effects: &[RunEffect]) -> Result<(), String> {
         effects.iter().try_for_each(|effect| self.one(effect))
     }
 
     /// How often a run's end was announced.
-    pub fn announced(&self, run: &Id) -> u32 {
+    pub fn announced(&self, run: &SharedId) -> u32 {
         self.runs.get(run).map_or(0, |watched| watched.announced)
     }
 
     /// Runs that have begun and whose end was not announced.
-    pub fn open(&self) -> impl Iterator<Item = &Id> {
+    pub fn open(&self) -> impl Iterator<Item = &SharedId> {
         self.runs.values().filter(|watched| watched.announced == 0).map(|watched| &watched.run)
     }
 
-    fn one(&mut self, effect: &Effect) -> Result<(), String> {
+    fn one(&mut self, effect: &RunEffect) -> Result<(), String> {
         match effect {
-            Effect::Emit(event) => self.of(&event.run).emitted(event),
-            Effect::Show { run, change } => self.of(run).shown(change),
-            Effect::Resolve { run, tool, .. } => self.of(run).resolved(tool),
-            Effect::CallOff { run, .. } => self.of(run).alive("a call is called off"),
-            Effect::Announce { run, ended, .. } => self.of(run).announced(ended),
-            Effect::Warn(Warning::Missing { run, from, to }) => self.of(run).missing(*from, *to),
-            Effect::Drain { .. } | Effect::Warn(_) => Ok(()),
+            RunEffect::Emit(event) => self.of(&event.run).emitted(event),
+            RunEffect::Show { run, change } => self.of(run).shown(change),
+            RunEffect::Resolve { run, tool, .. } => self.of(run).resolved(tool),
+            RunEffect::CancelTool { run, .. } => self.of(run).alive("a call is called off"),
+            RunEffect::Announce { run, ended, .. } => self.of(run).announced(ended),
+            RunEffect::Warn(RunWarning::Missing { run, from, to }) => {
+                self.of(run).missing(*from, *to)
+            }
+            RunEffect::Drain { .. } | RunEffect::Warn(_) => Ok(()),
         }
     }
 
-    fn of(&mut self, run: &Id) -> &mut Watched {
+    fn of(&mut self, run: &SharedId) -> &mut Watched {
         self.runs.entry(run.clone()).or_insert_with(|| Watched {
             run: run.clone(),
             next: None,
@@ -69,12 +73,12 @@ impl Watch {
 }
 
 impl Watched {
-    fn emitted(&mut self, event: &Event) -> Result<(), String> {
+    fn emitted(&mut self, event: &RunEvent) -> Result<(), String> {
         self.alive("an event is emitted")?;
         let Some(seq) = event.seq else {
             return Err(format!("`{}`: an event without a place is emitted", self.run));
         };
-        let expected = self.next.or(matches!(event.body, Body::Started(_)).then_some(seq));
+        let expected = self.next.or(matches!(event.body, EventPayload::Started(_)).then_some(seq));
         self.next = seq.checked_add(1);
         if expected == Some(seq) && event.epoch.is_some() {
             return Ok(());
@@ -88,10 +92,10 @@ impl Watched {
         if fine { Ok(()) } else { Err(format!("`{}`: {from} to {to} are not missing", self.run)) }
     }
 
-    fn shown(&mut self, change: &Change) -> Result<(), String> {
+    fn shown(&mut self, change: &UiChange) -> Result<(), String> {
         match change {
-            Change::Asked { tool, .. } => self.asking.push(tool.clone()),
-            Change::RunEnded { ended, .. } => self.told = Some(ended.clone()),
+            UiChange::ApprovalRequested { tool, .. } => self.asking.push(tool.clone()),
+            UiChange::RunEnded { ended, .. } => self.told = Some(ended.clone()),
             _ => {}
         }
         let run = &self.run;
@@ -107,7 +111,7 @@ impl Watched {
         Ok(())
     }
 
-    fn announced(&mut self, ended: &Ended) -> Result<(), String> {
+    fn announced(&mut self, ended: &RunEnd) -> Result<(), String> {
         self.announced += 1;
         let run = &self.run;
         if self.announced > 1 {

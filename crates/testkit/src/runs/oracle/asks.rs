@@ -1,6 +1,6 @@
 //! What a call asks a person.
 
-use foxwedge_run::{AskKind, Id, Reply, Verdict};
+use foxwedge_run::{ApprovalKind, ApprovalReply, ApprovalVerdict, SharedId};
 use serde_json::{Value, json};
 
 /// The questions of a call, in the order in which they were heard of.
@@ -9,11 +9,11 @@ pub(super) struct Asks(Vec<Asked>);
 
 #[derive(Clone, Debug)]
 struct Asked {
-    id: Id,
+    id: SharedId,
     /// The id it turned out to have.
-    other: Option<Id>,
-    kind: AskKind,
-    verdict: Option<Verdict>,
+    other: Option<SharedId>,
+    kind: ApprovalKind,
+    verdict: Option<ApprovalVerdict>,
     origin: Origin,
 }
 
@@ -33,20 +33,20 @@ impl Asks {
     }
 
     pub(super) fn have_an_answer(&self) -> bool {
-        self.0.iter().any(|asked| asked.verdict == Some(Verdict::Answered))
+        self.0.iter().any(|asked| asked.verdict == Some(ApprovalVerdict::Answered))
     }
 
     pub(super) fn have_a_yes(&self) -> bool {
-        self.0.iter().any(|asked| asked.verdict == Some(Verdict::Allowed))
+        self.0.iter().any(|asked| asked.verdict == Some(ApprovalVerdict::Allowed))
     }
 
-    pub(super) fn conclude(&mut self, id: &Id, kind: AskKind) {
+    pub(super) fn conclude(&mut self, id: &SharedId, kind: ApprovalKind) {
         if self.0.is_empty() {
             self.add(id, kind, None, Origin::Concluded);
         }
     }
 
-    pub(super) fn ask(&mut self, id: &Id, kind: AskKind) {
+    pub(super) fn ask(&mut self, id: &SharedId, kind: ApprovalKind) {
         if let Some(known) = self.0.iter_mut().find(|asked| asked.is_called(id)) {
             known.origin = Origin::Asked;
             return;
@@ -63,7 +63,7 @@ impl Asks {
     }
 
     /// Tells whether the decision counts.
-    pub(super) fn reply(&mut self, reply: &Reply, call: &Id) -> bool {
+    pub(super) fn reply(&mut self, reply: &ApprovalReply, call: &SharedId) -> bool {
         let id = reply.id.as_ref().unwrap_or(call);
         let named = self.0.iter().position(|asked| asked.is_called(id));
         let meant = |asked: &Asked| {
@@ -77,8 +77,10 @@ impl Asks {
             }
             None => {
                 let kind = match reply.verdict {
-                    Verdict::Answered => AskKind::Question,
-                    Verdict::Allowed | Verdict::Denied | Verdict::Cancelled => AskKind::Approval,
+                    ApprovalVerdict::Answered => ApprovalKind::Question,
+                    ApprovalVerdict::Allowed
+                    | ApprovalVerdict::Denied
+                    | ApprovalVerdict::Cancelled => ApprovalKind::Approval,
                 };
                 self.add(id, kind, Some(reply.verdict), Origin::Answered);
                 true
@@ -88,15 +90,15 @@ impl Asks {
 
     pub(super) fn nobody_answers(&mut self) {
         for asked in self.0.iter_mut().filter(|asked| asked.is_open()) {
-            asked.verdict = Some(Verdict::Cancelled);
+            asked.verdict = Some(ApprovalVerdict::Cancelled);
         }
     }
 
     pub(super) fn truth(&self) -> Option<Value> {
         let told = |asked: &Asked| {
             let kind = match asked.kind {
-                AskKind::Approval => "approval",
-                AskKind::Question => "question",
+                ApprovalKind::Approval => "approval",
+                ApprovalKind::Question => "question",
             };
             match asked.verdict {
                 Some(verdict) => json!({"id": &*asked.id, "kind": kind, "verdict": verdict.name()}),
@@ -106,7 +108,13 @@ impl Asks {
         (!self.0.is_empty()).then(|| self.0.iter().map(told).collect())
     }
 
-    fn add(&mut self, id: &Id, kind: AskKind, verdict: Option<Verdict>, origin: Origin) {
+    fn add(
+        &mut self,
+        id: &SharedId,
+        kind: ApprovalKind,
+        verdict: Option<ApprovalVerdict>,
+        origin: Origin,
+    ) {
         self.0.push(Asked { id: id.clone(), other: None, kind, verdict, origin });
     }
 }
@@ -116,7 +124,7 @@ impl Asked {
         self.origin != Origin::Answered && self.verdict.is_none()
     }
 
-    fn is_called(&self, id: &Id) -> bool {
+    fn is_called(&self, id: &SharedId) -> bool {
         self.id == *id || self.other.as_ref() == Some(id)
     }
 }

@@ -1,6 +1,8 @@
 //! Which call an event means.
 
-use foxwedge_run::{Body, Call, CallRef, Event, Id, Reason, Settings};
+use foxwedge_run::{
+    CallRef, EventPayload, MachineSettings, RunEvent, SharedId, ToolCallUpdate, ToolStatusReason,
+};
 
 use super::tool::{Answer, Fact, Life};
 
@@ -10,8 +12,8 @@ const NEAR: usize = 8;
 /// The calls of a run, in the order in which they were first heard of.
 #[derive(Debug)]
 pub(super) struct Calls<'a> {
-    run: Id,
-    settings: &'a Settings,
+    run: SharedId,
+    settings: &'a MachineSettings,
     pub(super) list: Vec<Known<'a>>,
     /// Ids that were made up.
     made_up: u64,
@@ -20,7 +22,7 @@ pub(super) struct Calls<'a> {
 /// A call, and all that was said about it.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
-    pub(super) id: Id,
+    pub(super) id: SharedId,
     turn: Option<u32>,
     /// Whether somebody said which turn it belongs to.
     turn_was_said: bool,
@@ -38,13 +40,13 @@ enum Half {
 /// What an event is about to say.
 #[derive(Clone, Copy, Debug)]
 enum About<'a> {
-    Call(&'a Call),
+    Call(&'a ToolCallUpdate),
     Answer,
     Remark,
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(run: &Id, settings: &'a Settings) -> Calls<'a> {
+    pub(super) fn new(run: &SharedId, settings: &'a MachineSettings) -> Calls<'a> {
         Calls { run: run.clone(), settings, list: Vec::new(), made_up: 0 }
     }
 
@@ -53,29 +55,34 @@ impl<'a> Calls<'a> {
     }
 
     /// Takes an event that is about a call. Tells whether it is the first that says "called".
-    pub(super) fn take(&mut self, event: &'a Event, turn: u32) -> bool {
+    pub(super) fn take(&mut self, event: &'a RunEvent, turn: u32) -> bool {
         let answer =
             |how, name, reason, content| Fact::Answered(Answer { how, name, reason, content });
         let (call, about, fact) = match &event.body {
-            Body::Call(call) => (&call.call, About::Call(call), Fact::Called(call)),
-            Body::Arguments { call, delta } => (call, About::Remark, Fact::Arguments(delta)),
-            Body::Progress { call, .. } => (call, About::Remark, Fact::Progress),
-            Body::Asked(ask) => (&ask.call, About::Remark, Fact::Asked(ask)),
-            Body::Replied(reply) => (&reply.call, About::Remark, Fact::Replied(reply)),
-            Body::Cancelled { call } => (call, About::Answer, Fact::CalledOff),
-            Body::Result(result) => {
-                let (name, content) = (result.name.as_ref(), result.content.as_ref());
-                (&result.call, About::Answer, answer(result.how, name, result.reason, content))
+            EventPayload::ToolCall(call) => (&call.call, About::Call(call), Fact::Called(call)),
+            EventPayload::ToolArguments { call, delta } => {
+                (call, About::Remark, Fact::Arguments(delta))
             }
-            Body::TimedOut { call: Some(call) } => {
-                (call, About::Answer, answer(foxwedge_run::How::TimedOut, None, None, None))
+            EventPayload::ToolProgress { call, .. } => (call, About::Remark, Fact::Progress),
+            EventPayload::ApprovalRequested(ask) => (&ask.call, About::Remark, Fact::Asked(ask)),
+            EventPayload::ApprovalReplied(reply) => {
+                (&reply.call, About::Remark, Fact::Replied(reply))
+            }
+            EventPayload::ToolCancelled { call } => (call, About::Answer, Fact::CalledOff),
+            EventPayload::ToolResult(result) => {
+                let (name, content) = (result.name.as_ref(), result.content.as_ref());
+                (&result.call, About::Answer, answer(result.outcome, name, result.reason, content))
+            }
+            EventPayload::TimedOut { call: Some(call) } => {
+                (call, About::Answer, answer(foxwedge_run::ToolOutcome::TimedOut, None, None, None))
             }
             _ => return false,
         };
         let place = self.meant(call, turn, about);
         let before = self.life(&self.list[place]);
         // At the end of the run everybody goes alone.
-        let end = matches!(fact, Fact::Answered(Answer { reason: Some(Reason::RunEnded), .. }));
+        let end =
+            matches!(fact, Fact::Answered(Answer { reason: Some(ToolStatusReason::RunEnded), .. }));
         self.list[place].facts.push(fact);
         let behind = self.life(&self.list[place]);
         self.close_children(place, end || before.was_called_off());
@@ -87,7 +94,7 @@ impl<'a> Calls<'a> {
         behind.called && !before.called
     }
 
-    fn newest(&self, id: &Id) -> Option<usize> {
+    fn newest(&self, id: &SharedId) -> Option<usize> {
         self.list.iter().rposition(|known| known.id == *id)
     }
 
@@ -100,7 +107,7 @@ impl<'a> Calls<'a> {
         for child in 0..self.list.len() {
             let life = self.life(&self.list[child]);
             if life.parent == Some(&id) && life.is_open() {
-                self.list[child].facts.push(Fact::Gone(Reason::ParentClosed));
+                self.list[child].facts.push(Fact::Gone(ToolStatusReason::ParentClosed));
                 // However it ended: everything below it is over.
                 self.close_below(child);
             }
@@ -112,7 +119,7 @@ impl<'a> Calls<'a> {
         for child in 0..self.list.len() {
             let life = self.life(&self.list[child]);
             if life.parent == Some(&id) && life.is_open() {
-                self.list[child].facts.push(Fact::Gone(Reason::ParentClosed));
+                self.list[child].facts.push(Fact::Gone(ToolStatusReason::ParentClosed));
                 self.close_below(child);
             }
         }
@@ -127,7 +134,7 @@ impl<'a> Calls<'a> {
 
     /// Ids are unique within a turn. Whoever names the turn, or calls, means the one of that turn;
     /// else one that came before anybody spoke of turns. Whoever names none means the newest open call.
-    fn named(&mut self, id: &Id, turn: Option<u32>, current: u32, about: About<'_>) -> usize {
+    fn named(&mut self, id: &SharedId, turn: Option<u32>, current: u32, about: About<'_>) -> usize {
         let calls = matches!(about, About::Call(_));
         let due = turn.or(calls.then_some(current));
         let newest = |fits: &dyn Fn(&Known<'a>) -> bool| {
@@ -189,7 +196,7 @@ impl<'a> Calls<'a> {
         };
         let id = loop {
             self.made_up += 1;
-            let id = Id::from(format!("local-{}-{}", self.run, self.made_up));
+            let id = SharedId::from(format!("local-{}-{}", self.run, self.made_up));
             if self.newest(&id).is_none() {
                 break id;
             }
@@ -217,7 +224,7 @@ impl<'a> Calls<'a> {
         self.list.iter().filter(|known| known.halves.is_some()).filter_map(|known| known.turn)
     }
 
-    fn add(&mut self, id: Id, half: Option<Half>) -> usize {
+    fn add(&mut self, id: SharedId, half: Option<Half>) -> usize {
         let halves = half.map(|half| (half, false));
         let (turn, turn_was_said, facts) = (None, false, Vec::new());
         self.list.push(Known { id, turn, turn_was_said, halves, facts });

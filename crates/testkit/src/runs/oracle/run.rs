@@ -1,8 +1,8 @@
 //! One run, read from its first event to its last.
 
 use foxwedge_run::{
-    Body, Ended, Event, Id, Outcome, Problem, Settings, Status, Task, TaskStatus, ToolsAvailable,
-    Usage,
+    EventPayload, MachineSettings, Outcome, RunEnd, RunEvent, RunProblem, RunUsage, SharedId,
+    TaskItem, TaskStatus, ToolStatus, ToolsAvailable,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,25 +16,25 @@ use super::{
 /// What a run's log says.
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
-    id: &'a Id,
+    id: &'a SharedId,
     epoch: u64,
     turn: u32,
-    message: Option<&'a Id>,
+    message: Option<&'a SharedId>,
     calls: Calls<'a>,
     said: Said,
     available: Option<&'a ToolsAvailable>,
-    usage: Usage,
-    tasks: Option<&'a [Task]>,
+    usage: RunUsage,
+    tasks: Option<&'a [TaskItem]>,
     /// The first decision about its end.
-    decided: Option<Ended>,
-    over: Option<Ended>,
+    decided: Option<RunEnd>,
+    over: Option<RunEnd>,
 }
 
 impl<'a> Reading<'a> {
     pub(super) fn of(
-        start: &'a Event,
-        log: &[&'a Event],
-        settings: &'a Settings,
+        start: &'a RunEvent,
+        log: &[&'a RunEvent],
+        settings: &'a MachineSettings,
         then: Then,
     ) -> Reading<'a> {
         let mut reading = Reading {
@@ -45,7 +45,7 @@ impl<'a> Reading<'a> {
             calls: Calls::new(&start.run, settings),
             said: Said::default(),
             available: None,
-            usage: Usage::default(),
+            usage: RunUsage::default(),
             tasks: None,
             decided: None,
             over: None,
@@ -56,21 +56,22 @@ impl<'a> Reading<'a> {
             }
         }
         if reading.over.is_none() && then == Then::Interrupted {
-            reading.end(&Ended { outcome: Some(Outcome::Interrupted), ..Ended::default() });
+            reading.end(&RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() });
         }
         reading
     }
 
-    fn take(&mut self, event: &'a Event) {
+    fn take(&mut self, event: &'a RunEvent) {
         match &event.body {
-            Body::Started(_) | Body::Activity(_) | Body::Unknown { .. } => {}
-            Body::ToolsAvailable(tools) => {
+            EventPayload::Started(_) | EventPayload::Activity(_) | EventPayload::Unknown { .. } => {
+            }
+            EventPayload::ToolsAvailable(tools) => {
                 // A list with a lower version than the last one is late.
                 if self.available.is_none_or(|known| known.version <= tools.version) {
                     self.available = Some(tools);
                 }
             }
-            Body::Turn(turn) => {
+            EventPayload::TurnStarted(turn) => {
                 let number = turn.turn.unwrap_or(self.turn + 1);
                 let again = turn.message.is_some() && turn.message.as_ref() == self.message;
                 if number > self.turn && !again {
@@ -78,30 +79,30 @@ impl<'a> Reading<'a> {
                     self.said.pause();
                 }
             }
-            Body::Text(text) => self.said.take(Kind::Text, text),
-            Body::Thought(text) => self.said.take(Kind::Thought, text),
-            Body::Tasks(tasks) => self.tasks = Some(tasks),
-            Body::Usage(usage) => self.used(usage),
-            Body::Problem(problem) if problem.fatal => {
+            EventPayload::Text(text) => self.said.take(Kind::Text, text),
+            EventPayload::Thought(text) => self.said.take(Kind::Thought, text),
+            EventPayload::Tasks(tasks) => self.tasks = Some(tasks),
+            EventPayload::Usage(usage) => self.used(usage),
+            EventPayload::Problem(problem) if problem.fatal => {
                 self.decide(Outcome::Failed, Some(problem.clone()));
             }
-            Body::Problem(_) => {}
-            Body::Stop(_) => self.decide(Outcome::Stopped, None),
-            Body::TimedOut { call: None } => {
+            EventPayload::Problem(_) => {}
+            EventPayload::Stop(_) => self.decide(Outcome::Stopped, None),
+            EventPayload::TimedOut { call: None } => {
                 let (message, code) =
-                    ("nothing came for too long".to_owned(), Id::from("timed_out"));
-                let problem = Problem { message, code: Some(code), fatal: true };
+                    ("nothing came for too long".to_owned(), SharedId::from("timed_out"));
+                let problem = RunProblem { message, code: Some(code), fatal: true };
                 self.decide(Outcome::Failed, Some(problem));
             }
-            Body::Ended(ended) => self.end(ended),
-            Body::Call(_)
-            | Body::Arguments { .. }
-            | Body::Progress { .. }
-            | Body::Result(_)
-            | Body::Cancelled { .. }
-            | Body::Asked(_)
-            | Body::Replied(_)
-            | Body::TimedOut { call: Some(_) } => {
+            EventPayload::Ended(ended) => self.end(ended),
+            EventPayload::ToolCall(_)
+            | EventPayload::ToolArguments { .. }
+            | EventPayload::ToolProgress { .. }
+            | EventPayload::ToolResult(_)
+            | EventPayload::ToolCancelled { .. }
+            | EventPayload::ApprovalRequested(_)
+            | EventPayload::ApprovalReplied(_)
+            | EventPayload::TimedOut { call: Some(_) } => {
                 if self.calls.take(event, self.turn) {
                     self.said.pause();
                 }
@@ -110,22 +111,22 @@ impl<'a> Reading<'a> {
     }
 
     /// What is told is the sum so far: the greater one is the newer one.
-    fn used(&mut self, usage: &Usage) {
+    fn used(&mut self, usage: &RunUsage) {
         self.usage.input = self.usage.input.max(usage.input);
         self.usage.output = self.usage.output.max(usage.output);
         self.usage.cached = self.usage.cached.max(usage.cached);
         self.usage.reasoning = self.usage.reasoning.max(usage.reasoning);
     }
 
-    fn decide(&mut self, outcome: Outcome, problem: Option<Problem>) {
-        let decided = Ended { outcome: Some(outcome), problem, ..Ended::default() };
+    fn decide(&mut self, outcome: Outcome, problem: Option<RunProblem>) {
+        let decided = RunEnd { outcome: Some(outcome), problem, ..RunEnd::default() };
         self.decided.get_or_insert(decided);
         self.said.pause();
     }
 
     /// The end: the text it tells, else the last words; the outcome of the first decision, else
     /// the one it tells, else by what there is.
-    fn end(&mut self, told: &Ended) {
+    fn end(&mut self, told: &RunEnd) {
         if let Some(usage) = &told.usage {
             self.used(usage);
         }
@@ -142,14 +143,14 @@ impl<'a> Reading<'a> {
             outcome => outcome,
         };
         let problem = first.problem.or(told.problem.clone());
-        self.over = Some(Ended { outcome: Some(outcome), text, problem, usage: None });
+        self.over = Some(RunEnd { outcome: Some(outcome), text, problem, usage: None });
         self.said.pause();
     }
 
     /// Its tasks, if it wrote any: what was under way is done, or waits.
     pub(super) fn tasks(&self) -> Option<Vec<Value>> {
         let done = self.over.as_ref().map(|ended| ended.outcome == Some(Outcome::Completed));
-        let told = |task: &Task| {
+        let told = |task: &TaskItem| {
             let status = match (task.status, done) {
                 (TaskStatus::InProgress, Some(true)) => TaskStatus::Completed,
                 (TaskStatus::InProgress, Some(false)) => TaskStatus::Paused,
@@ -217,7 +218,7 @@ impl<'a> Reading<'a> {
     fn summary(&self, lives: &[(&Known<'a>, Life<'a>)]) -> Value {
         let called = || lives.iter().filter(|(_, life)| life.called);
         let mut by_status = Map::new();
-        for status in Status::ALL {
+        for status in ToolStatus::ALL {
             let count = called().filter(|(_, life)| life.status() == status).count();
             if count > 0 {
                 by_status.insert(status.name().to_owned(), count.into());

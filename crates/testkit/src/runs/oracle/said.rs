@@ -1,6 +1,6 @@
 //! What the model said and thought.
 
-use foxwedge_run::{Id, Text};
+use foxwedge_run::{SharedId, TextUpdate};
 use serde_json::{Value, json};
 
 /// The texts of a run, in the order in which they began.
@@ -14,10 +14,10 @@ pub(super) struct Said {
 
 #[derive(Debug)]
 struct Spoken {
-    id: Id,
+    id: SharedId,
     has_id: bool,
     kind: Kind,
-    parent: Option<Id>,
+    parent: Option<SharedId>,
     text: String,
     complete: bool,
 }
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 }
 
 impl Said {
-    pub(super) fn take(&mut self, kind: Kind, text: &Text) {
+    pub(super) fn take(&mut self, kind: Kind, text: &TextUpdate) {
         let delta = text.delta.as_deref().unwrap_or("");
         if delta.is_empty() && text.full.is_none() {
             return;
@@ -90,7 +90,7 @@ impl Said {
         self.list.iter().map(told).collect()
     }
 
-    fn meant(&mut self, kind: Kind, text: &Text) -> usize {
+    fn meant(&mut self, kind: Kind, text: &TextUpdate) -> usize {
         let found = match text.message.as_ref().filter(|id| !id.is_empty()) {
             Some(id) => self
                 .list
@@ -106,7 +106,7 @@ impl Said {
             let id = text.message.clone().filter(|id| !id.is_empty());
             let has_id = id.is_some();
             self.without_id += u32::from(!has_id);
-            let id = id.unwrap_or_else(|| Id::from(format!("part-{}", self.without_id)));
+            let id = id.unwrap_or_else(|| SharedId::from(format!("part-{}", self.without_id)));
             let (text, complete, parent) = (String::new(), false, text.parent.clone());
             self.list.push(Spoken { id, has_id, kind, parent, text, complete });
             self.list.len() - 1

@@ -1,7 +1,8 @@
 //! A session in few words: what is true, and what had to be done.
 
 use foxwedge_run::{
-    Effect, Event, Input, Phase, Resolution, Session, Settings, Tool, Warning, wire,
+    ApprovalResolution, MachineInput, MachineSettings, RunEffect, RunEvent, RunPhase, RunWarning,
+    SessionMachine, ToolCallState, wire,
 };
 use foxwedge_testkit::runs::laws::Watch;
 
@@ -9,18 +10,18 @@ use crate::script::source;
 
 /// A session, and everything that it brought about.
 pub(super) struct Told {
-    pub(super) session: Session,
-    effects: Vec<Effect>,
+    pub(super) session: SessionMachine,
+    effects: Vec<RunEffect>,
 }
 
 /// What comes, and when.
 pub(super) enum Step {
-    Give(u64, Vec<Event>),
+    Give(u64, Vec<RunEvent>),
     Wait(u64),
 }
 
 /// Tells events at once.
-pub(super) fn tell(events: &[Event]) -> Told {
+pub(super) fn tell(events: &[RunEvent]) -> Told {
     follow(&[Step::Give(0, events.to_vec())])
 }
 
@@ -32,13 +33,14 @@ pub(super) fn did(script: &str) -> (String, String) {
 
 /// Tells events at their time.
 pub(super) fn follow(steps: &[Step]) -> Told {
-    let mut told = Told { session: Session::new(Settings::default()), effects: Vec::new() };
+    let mut told =
+        Told { session: SessionMachine::new(MachineSettings::default()), effects: Vec::new() };
     for step in steps {
         match step {
             Step::Give(now, events) => {
                 told.give(*now, events.clone());
             }
-            Step::Wait(now) => told.session.apply(*now, Input::Tick, &mut told.effects),
+            Step::Wait(now) => told.session.apply(*now, MachineInput::Tick, &mut told.effects),
         }
     }
     told
@@ -46,10 +48,10 @@ pub(super) fn follow(steps: &[Step]) -> Told {
 
 impl Told {
     /// Tells more. Says how many effects it had. All of them are well formed.
-    pub(super) fn give(&mut self, now: u64, events: Vec<Event>) -> usize {
+    pub(super) fn give(&mut self, now: u64, events: Vec<RunEvent>) -> usize {
         let before = self.effects.len();
         for event in events {
-            self.session.apply(now, Input::Event(event), &mut self.effects);
+            self.session.apply(now, MachineInput::Event(event), &mut self.effects);
         }
         assert_eq!(Watch::default().take(&self.effects), Ok(()));
         self.effects.len() - before
@@ -59,9 +61,9 @@ impl Told {
     pub(super) fn run(&self, id: &str) -> String {
         let Some(run) = self.session.run(id) else { return "unknown".to_owned() };
         let (phase, ended) = match run.phase() {
-            Phase::Running => ("running", None),
-            Phase::Stopping { ended, .. } => ("stopping", Some(ended)),
-            Phase::Ended { ended, .. } => ("ended", Some(ended)),
+            RunPhase::Running => ("running", None),
+            RunPhase::Stopping { ended, .. } => ("stopping", Some(ended)),
+            RunPhase::Ended { ended, .. } => ("ended", Some(ended)),
         };
         let outcome = ended.and_then(|ended| ended.outcome).map(|outcome| outcome.name());
         let text = ended.and_then(|ended| ended.text.as_deref());
@@ -80,9 +82,9 @@ impl Told {
     }
 
     /// The log.
-    pub(super) fn emitted(&self) -> Vec<Event> {
+    pub(super) fn emitted(&self) -> Vec<RunEvent> {
         let emitted = self.effects.iter().filter_map(|effect| match effect {
-            Effect::Emit(event) => Some(event.clone()),
+            RunEffect::Emit(event) => Some(event.clone()),
             _ => None,
         });
         emitted.collect()
@@ -114,38 +116,38 @@ impl Told {
     }
 }
 
-fn tool(tool: &Tool) -> String {
+fn tool(tool: &ToolCallState) -> String {
     let reason = tool.reason.map(|reason| format!(" {}", reason.name())).unwrap_or_default();
     format!("{} {}{reason}", tool.call, tool.status().name())
 }
 
-fn deed(effect: &Effect) -> Option<String> {
+fn deed(effect: &RunEffect) -> Option<String> {
     Some(match effect {
-        Effect::Emit(_) | Effect::Show { .. } => return None,
-        Effect::Resolve { tool, id, resolution, .. } => {
+        RunEffect::Emit(_) | RunEffect::Show { .. } => return None,
+        RunEffect::Resolve { tool, id, resolution, .. } => {
             let what = match resolution {
-                Resolution::Replied(verdict, _) => verdict.name(),
-                Resolution::Cancelled => "cancelled",
+                ApprovalResolution::Replied(verdict, _) => verdict.name(),
+                ApprovalResolution::Cancelled => "cancelled",
             };
             format!("resolve {} {id} {what}", tool.call)
         }
-        Effect::CallOff { tool, .. } => format!("call-off {}", tool.call),
-        Effect::Announce { run, ended, .. } => {
+        RunEffect::CancelTool { tool, .. } => format!("call-off {}", tool.call),
+        RunEffect::Announce { run, ended, .. } => {
             let outcome = ended.outcome.map(|outcome| outcome.name()).unwrap_or_default();
             format!("announce {run} {outcome}")
         }
-        Effect::Drain { run, until } => format!("drain {run} {until}"),
-        Effect::Warn(warning) => format!("warn {}", warned(warning)),
+        RunEffect::Drain { run, until } => format!("drain {run} {until}"),
+        RunEffect::Warn(warning) => format!("warn {}", warned(warning)),
     })
 }
 
-fn warned(warning: &Warning) -> String {
+fn warned(warning: &RunWarning) -> String {
     match warning {
-        Warning::NeverStarted { run, events } => format!("never-started {run} {events}"),
-        Warning::Refused { run, refusal } => format!("refused {run} {refusal:?}"),
-        Warning::Missing { run, from, to } => format!("missing {run} {from} {to}"),
-        Warning::UnknownWord { word, .. } => format!("unknown {word}"),
-        Warning::NeverCalled { tool, .. } => format!("never-called {}", tool.call),
-        Warning::TooMuchWaits { run } => format!("too-much {run}"),
+        RunWarning::NeverStarted { run, events } => format!("never-started {run} {events}"),
+        RunWarning::Refused { run, refusal } => format!("refused {run} {refusal:?}"),
+        RunWarning::Missing { run, from, to } => format!("missing {run} {from} {to}"),
+        RunWarning::UnknownWord { word, .. } => format!("unknown {word}"),
+        RunWarning::NeverCalled { tool, .. } => format!("never-called {}", tool.call),
+        RunWarning::TooManyWaiting { run } => format!("too-much {run}"),
     }
 }

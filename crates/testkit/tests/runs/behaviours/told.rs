@@ -1,7 +1,8 @@
 //! What the machine promises: what is shown, asked, said, stored and counted.
 
 use foxwedge_run::{
-    Answer, AnswerError, Body, CallRef, Event, Id, Json, Outcome, Routed, Verdict, wire,
+    AnswerError, AnswerRoute, ApprovalVerdict, CallRef, EventPayload, Outcome, RawJson, RunEvent,
+    SharedId, UserAnswer, wire,
 };
 
 use super::helper::{did, tell};
@@ -103,7 +104,7 @@ fn b3_12_a_question_that_is_denied_is_handed_over() {
         let told = tell(&source("A", &format!("start; {script}")));
         assert_eq!(told.run("A"), format!("running: {state}"), "{script}");
         let tool = &told.session.run("A").expect("it is known").tools()[0];
-        assert_eq!(tool.told(), Json::string(content), "{script}");
+        assert_eq!(tool.result_content(), RawJson::string(content), "{script}");
     }
 }
 
@@ -113,14 +114,14 @@ fn b3_13_answers_find_their_question_once() {
         "A",
         "start; call a; ask a r1; call b; call c@1; ask c@1 r; call c@2; ask c@2 r",
     ));
-    let answer = |run: &str, call: &str, turn, id: &str, verdict| Answer {
-        run: (!run.is_empty()).then(|| Id::from(run)),
-        call: CallRef { id: (!call.is_empty()).then(|| Id::from(call)), turn },
-        id: (!id.is_empty()).then(|| Id::from(id)),
+    let answer = |run: &str, call: &str, turn, id: &str, verdict| UserAnswer {
+        run: (!run.is_empty()).then(|| SharedId::from(run)),
+        call: CallRef { id: (!call.is_empty()).then(|| SharedId::from(call)), turn },
+        id: (!id.is_empty()).then(|| SharedId::from(id)),
         verdict,
         answer: None,
     };
-    let yes = Verdict::Allowed;
+    let yes = ApprovalVerdict::Allowed;
     let errors = [
         (answer("", "a", None, "", yes), AnswerError::RunRequired),
         (answer("B", "a", None, "", yes), AnswerError::RunMismatch),
@@ -134,12 +135,12 @@ fn b3_13_answers_find_their_question_once() {
         assert_eq!(told.session.route(&answer), Err(error), "{answer:?}");
     }
     let good = answer("A", "a", None, "", yes);
-    let Ok(Routed::Deliver(event)) = told.session.route(&good) else {
+    let Ok(AnswerRoute::Deliver(event)) = told.session.route(&good) else {
         panic!("it finds its question")
     };
     told.give(0, vec![event]);
-    assert_eq!(told.session.route(&good), Ok(Routed::Repeated));
-    let other = answer("A", "a", None, "", Verdict::Denied);
+    assert_eq!(told.session.route(&good), Ok(AnswerRoute::Repeated));
+    let other = answer("A", "a", None, "", ApprovalVerdict::Denied);
     assert_eq!(told.session.route(&other), Err(AnswerError::AlreadyResolved));
     told.give(0, source("A", "stop"));
     assert_eq!(told.session.route(&answer("A", "c", Some(1), "", yes)), Err(AnswerError::RunEnded));
@@ -198,7 +199,7 @@ fn b3_15_the_final_text_is_the_best_there_is() {
         let told = tell(&source("A", &format!("start; {script}")));
         let (outcome, text) = expected.split_once(' ').unwrap_or((expected, ""));
         assert_eq!(told.run("A"), format!("ended {expected}"), "{script}");
-        let Some(Event { body: Body::Ended(ended), .. }) = told.emitted().pop() else {
+        let Some(RunEvent { body: EventPayload::Ended(ended), .. }) = told.emitted().pop() else {
             panic!("it ends")
         };
         assert_eq!(ended.outcome, Outcome::from_name(outcome));
@@ -213,7 +214,7 @@ fn b3_16_a_log_reloads_and_a_crash_is_closed_once() {
         "start; turn 1; say m hi; call a as=running; call b; ok b x; tasks t=in_progress; stop",
     ));
     let log = whole.emitted();
-    assert_eq!(tell(&log).session.truth(), whole.session.truth());
+    assert_eq!(tell(&log).session.canonical_state(), whole.session.canonical_state());
     for cut in 1..log.len() {
         let mut told = tell(&log[..cut]);
         told.give(0, source("A", "end interrupted"));
@@ -223,7 +224,11 @@ fn b3_16_a_log_reloads_and_a_crash_is_closed_once() {
         // What was written behind the crash continues the log.
         let places: Vec<Option<u64>> = told.emitted().iter().map(|event| event.seq).collect();
         assert_eq!(places, (1..=places.len() as u64).map(Some).collect::<Vec<_>>(), "{cut}");
-        assert_eq!(tell(&told.emitted()).session.truth(), told.session.truth(), "{cut}");
+        assert_eq!(
+            tell(&told.emitted()).session.canonical_state(),
+            told.session.canonical_state(),
+            "{cut}"
+        );
     }
 }
 
@@ -279,10 +284,14 @@ fn b3_18_at_the_end_a_child_goes_alone_live_and_in_the_log() {
         let live = tell(&source("A", &format!("{family}; {end}")));
         let expected = "c interrupted run_ended, p denied never_called";
         assert_eq!(live.run("A"), format!("ended {outcome}: {expected}"));
-        assert_eq!(tell(&live.emitted()).session.truth(), live.session.truth(), "{end}");
+        assert_eq!(
+            tell(&live.emitted()).session.canonical_state(),
+            live.session.canonical_state(),
+            "{end}"
+        );
     }
     // Whoever calls it off means its sub-agents, too.
     let live = tell(&source("A", &format!("{family}; off p@2")));
     assert_eq!(live.run("A"), "running: c interrupted parent_closed, p denied never_called");
-    assert_eq!(tell(&live.emitted()).session.truth(), live.session.truth());
+    assert_eq!(tell(&live.emitted()).session.canonical_state(), live.session.canonical_state());
 }

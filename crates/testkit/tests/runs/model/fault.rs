@@ -1,6 +1,9 @@
 //! Machines with a fault that the checker has to find.
 
-use foxwedge_run::{Body, Change, Effect, Event, Input, Reason, Run, Session, Status};
+use foxwedge_run::{
+    EventPayload, MachineInput, Run, RunEffect, RunEvent, SessionMachine, ToolStatus,
+    ToolStatusReason, UiChange,
+};
 
 use super::story::{State, is_start};
 
@@ -25,8 +28,8 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) fn step(self, state: &mut State, input: Input, effects: &mut Vec<Effect>) {
-        let Input::Event(mut event) = input else {
+    pub(super) fn step(self, state: &mut State, input: MachineInput, effects: &mut Vec<RunEffect>) {
+        let MachineInput::Event(mut event) = input else {
             state.session.apply(state.now(), input, effects);
             return;
         };
@@ -55,7 +58,7 @@ impl Fault {
             | Fault::ChecksThenSets
             | Fault::ComparesAndSets => {}
         }
-        state.session.apply(state.now(), Input::Event(event.clone()), effects);
+        state.session.apply(state.now(), MachineInput::Event(event.clone()), effects);
         match self {
             Fault::AnnouncesAgain | Fault::ChecksThenSets if was_over && ends(&event.body) => {
                 effects.extend(before.and_then(|run| announcement(&run)));
@@ -73,7 +76,7 @@ impl Fault {
 
     /// Where the end takes two steps, this is the first: whoever finds the run at work will
     /// write its end.
-    pub(super) fn observes(self, state: &mut State, event: &Event, place: usize) -> bool {
+    pub(super) fn observes(self, state: &mut State, event: &RunEvent, place: usize) -> bool {
         let two_steps = matches!(self, Fault::ChecksThenSets | Fault::ComparesAndSets);
         let at_work = state.session.run(&event.run).is_some_and(|run| !run.is_over());
         let observes = two_steps && at_work && ends(&event.body);
@@ -84,38 +87,45 @@ impl Fault {
     }
 }
 
-fn ends(body: &Body) -> bool {
+fn ends(body: &EventPayload) -> bool {
     match body {
-        Body::Problem(problem) => problem.fatal,
-        Body::Stop(_) | Body::Ended(_) => true,
+        EventPayload::Problem(problem) => problem.fatal,
+        EventPayload::Stop(_) | EventPayload::Ended(_) => true,
         _ => false,
     }
 }
 
-fn announcement(run: &Run) -> Option<Effect> {
+fn announcement(run: &Run) -> Option<RunEffect> {
     match run.phase() {
-        foxwedge_run::Phase::Ended { ended, summary, .. } => Some(Effect::Announce {
+        foxwedge_run::RunPhase::Ended { ended, summary, .. } => Some(RunEffect::Announce {
             run: run.id().clone(),
             ended: ended.clone(),
             summary: *summary,
         }),
-        foxwedge_run::Phase::Running | foxwedge_run::Phase::Stopping { .. } => None,
+        foxwedge_run::RunPhase::Running | foxwedge_run::RunPhase::Stopping { .. } => None,
     }
 }
 
-fn back_to_work(session: &Session, before: Option<Run>, event: &Event) -> Option<Effect> {
-    let Body::Call(call) = &event.body else { return None };
+fn back_to_work(
+    session: &SessionMachine,
+    before: Option<Run>,
+    event: &RunEvent,
+) -> Option<RunEffect> {
+    let EventPayload::ToolCall(call) = &event.body else { return None };
     let before = before.filter(|run| !run.is_over())?;
-    let fits = |tool: &&foxwedge_run::Tool| Some(&tool.call) == call.call.id.as_ref();
+    let fits = |tool: &&foxwedge_run::ToolCallState| Some(&tool.call) == call.call.id.as_ref();
     let tool = before.tools().iter().find(fits).filter(|tool| tool.status().is_final())?;
     session.run(before.id())?;
     let (run, tool) = (before.id().clone(), tool.reference());
-    Some(Effect::Show { run, change: Change::ToolStatus { tool, status: Status::Running } })
+    Some(RunEffect::Show {
+        run,
+        change: UiChange::ToolStatus { tool, status: ToolStatus::Running },
+    })
 }
 
-fn is_sweep(effect: &Effect) -> bool {
-    let Effect::Show { change: Change::ToolSettled { reason, .. }, .. } = effect else {
+fn is_sweep(effect: &RunEffect) -> bool {
+    let RunEffect::Show { change: UiChange::ToolSettled { reason, .. }, .. } = effect else {
         return false;
     };
-    *reason == Some(Reason::RunEnded)
+    *reason == Some(ToolStatusReason::RunEnded)
 }

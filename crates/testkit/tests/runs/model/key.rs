@@ -1,6 +1,8 @@
 //! What the end of a story may depend on. Everything else about the order means nothing.
 
-use foxwedge_run::{Body, Event, Id, Input, Session, Settings};
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, RunEvent, SessionMachine, SharedId,
+};
 use serde_json::Value;
 
 use super::story::{State, Story, is_start};
@@ -9,11 +11,11 @@ use super::story::{State, Story, is_start};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
     /// Logs: which run began first, and what was on its way when somebody else took a log over.
-    Log { starts: Vec<Id>, cut: Option<u32> },
+    Log { starts: Vec<SharedId>, cut: Option<u32> },
     /// Sources: which decision came first in each run, what was told before it, what was told
     /// while the run stopped; and who of those that contradict each other came first.
     Source {
-        starts: Vec<Id>,
+        starts: Vec<SharedId>,
         decided: Vec<Option<usize>>,
         before: u32,
         stopping: Vec<usize>,
@@ -65,7 +67,9 @@ impl Key {
                 match decided.map(|place| &story.events[place].body) {
                     None if decides(event) => *decided = Some(place),
                     None => *before |= 1 << place,
-                    Some(Body::Stop(stop)) if stop.grace > 0 && may_finish(state, event) => {
+                    Some(EventPayload::Stop(stop))
+                        if stop.grace > 0 && may_finish(state, event) =>
+                    {
                         stopping.push(place);
                     }
                     Some(_) => return,
@@ -80,15 +84,15 @@ impl Key {
     }
 
     /// What comes out if everything comes in its order; `None` if only other orders can tell.
-    pub(super) fn in_order(&self, story: &Story) -> Option<Session> {
+    pub(super) fn in_order(&self, story: &Story) -> Option<SessionMachine> {
         let Key::Log { starts, cut } = self else { return None };
-        let mut session = Session::new(Settings::default());
+        let mut session = SessionMachine::new(MachineSettings::default());
         for run in starts {
             // The start comes first, whenever it comes.
-            let cut_off = |place: usize, event: &Event| {
+            let cut_off = |place: usize, event: &RunEvent| {
                 !is_start(event) && cut.is_some_and(|left| left & 1 << place != 0)
             };
-            let mut log: Vec<(bool, &Event)> = Vec::new();
+            let mut log: Vec<(bool, &RunEvent)> = Vec::new();
             for (place, event) in story.events.iter().enumerate() {
                 if event.run == *run {
                     log.push((event.seq.is_some() && cut_off(place, event), event));
@@ -96,7 +100,7 @@ impl Key {
             }
             log.sort_by_key(|(cut_off, event)| (*cut_off, event.seq.unwrap_or(u64::MAX)));
             for (_, event) in log {
-                session.apply(0, Input::Event(event.clone()), &mut Vec::new());
+                session.apply(0, MachineInput::Event(event.clone()), &mut Vec::new());
             }
         }
         Some(session)
@@ -125,23 +129,30 @@ fn sort(list: Option<&mut Value>, by: [&str; 2]) {
     }
 }
 
-fn is_nameless(event: &Event) -> bool {
+fn is_nameless(event: &RunEvent) -> bool {
     match &event.body {
-        Body::Call(call) => call.call.id.is_none(),
+        EventPayload::ToolCall(call) => call.call.id.is_none(),
         _ => false,
     }
 }
 
-fn decides(event: &Event) -> bool {
+fn decides(event: &RunEvent) -> bool {
     match &event.body {
-        Body::Problem(problem) => problem.fatal,
-        Body::Stop(_) | Body::TimedOut { call: None } | Body::Ended(_) => true,
+        EventPayload::Problem(problem) => problem.fatal,
+        EventPayload::Stop(_) | EventPayload::TimedOut { call: None } | EventPayload::Ended(_) => {
+            true
+        }
         _ => false,
     }
 }
 
 /// While a run stops, what is at work may finish, and somebody may lose patience.
-fn may_finish(state: &State, event: &Event) -> bool {
+fn may_finish(state: &State, event: &RunEvent) -> bool {
     let over = state.session.run(&event.run).is_some_and(|run| run.is_over());
-    !over && (decides(event) || matches!(event.body, Body::Result(_) | Body::Cancelled { .. }))
+    !over
+        && (decides(event)
+            || matches!(
+                event.body,
+                EventPayload::ToolResult(_) | EventPayload::ToolCancelled { .. }
+            ))
 }

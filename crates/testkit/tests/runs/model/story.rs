@@ -12,7 +12,10 @@ use std::{
     },
 };
 
-use foxwedge_run::{Body, Effect, Ended, Event, Id, Input, Outcome, Phase, Session, Settings};
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent, RunPhase,
+    SessionMachine, SharedId,
+};
 use foxwedge_testkit::runs::laws::{Watch, steady};
 use serde_json::Value;
 use stateright::{Model, Property};
@@ -23,7 +26,7 @@ use super::{fault::Fault, key::Key};
 #[derive(Default)]
 pub(super) struct Story {
     /// In their true order.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<RunEvent>,
     /// How many events may come twice.
     pub(super) again: u8,
     /// How often time may go by, each time for longer than anything waits.
@@ -41,7 +44,7 @@ pub(super) struct Story {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
-    pub(super) session: Session,
+    pub(super) session: SessionMachine,
     pub(super) watch: Watch,
     /// A bit for each event that is on its way.
     pub(super) left: u32,
@@ -66,13 +69,13 @@ pub(super) enum Action {
 
 impl Story {
     /// All that the events are about, in a machine with the usual settings.
-    pub(super) fn of(events: Vec<Event>) -> Story {
+    pub(super) fn of(events: Vec<RunEvent>) -> Story {
         assert!(events.len() <= 32, "an event is a bit");
         Story { events, held: 32, ..Story::default() }
     }
 
     /// The events of a run that are still on their way.
-    fn of_run(&self, run: &Id) -> u32 {
+    fn of_run(&self, run: &SharedId) -> u32 {
         let mine = self.events.iter().enumerate().filter(|(_, event)| event.run == *run);
         mine.fold(0, |bits, (place, _)| bits | 1 << place)
     }
@@ -85,8 +88,8 @@ impl Story {
         started || (self.of_run(run) & !state.left).count_ones() < u32::from(self.held)
     }
 
-    fn deliver(&self, before: &Session, state: &mut State, input: Input) {
-        let mut effects: Vec<Effect> = Vec::new();
+    fn deliver(&self, before: &SessionMachine, state: &mut State, input: MachineInput) {
+        let mut effects: Vec<RunEffect> = Vec::new();
         match self.fault {
             None => state.session.apply(state.now, input.clone(), &mut effects),
             Some(fault) => fault.step(state, input.clone(), &mut effects),
@@ -108,22 +111,26 @@ impl Story {
         for _ in 0..3 {
             now += LONGER;
             let mut effects = Vec::new();
-            session.apply(now, Input::Tick, &mut effects);
+            session.apply(now, MachineInput::Tick, &mut effects);
             watch.take(&effects)?;
         }
         // An end that came too early may be lost; then somebody else says that it is over.
-        let open: Vec<Id> = watch.open().cloned().collect();
+        let open: Vec<SharedId> = watch.open().cloned().collect();
         if let Some(run) = open.first().filter(|_| state.passes == self.passes) {
             return Err(format!("`{run}` has no end"));
         }
         for run in open {
-            let ended = Ended { outcome: Some(Outcome::Interrupted), ..Ended::default() };
+            let ended = RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() };
             let mut effects = Vec::new();
-            session.apply(now, Input::Event(Event::new(&run, Body::Ended(ended))), &mut effects);
+            session.apply(
+                now,
+                MachineInput::Event(RunEvent::new(&run, EventPayload::Ended(ended))),
+                &mut effects,
+            );
             watch.take(&effects)?;
         }
         for run in session.runs() {
-            if watch.announced(run.id()) != 1 || !matches!(run.phase(), Phase::Ended { .. }) {
+            if watch.announced(run.id()) != 1 || !matches!(run.phase(), RunPhase::Ended { .. }) {
                 return Err(format!("`{}` has no end", run.id()));
             }
         }
@@ -139,11 +146,14 @@ impl Story {
     }
 
     fn is_true(&self, state: &State) -> Result<(), String> {
-        let truth = state.key.sorted(state.session.truth());
+        let truth = state.key.sorted(state.session.canonical_state());
         let mut truths = self.truths.lock().map_err(|_| "somebody else panicked".to_owned())?;
         let expected = truths.entry(state.key.clone()).or_insert_with(|| {
             let expected = state.key.in_order(self);
-            expected.map_or_else(|| truth.clone(), |session| state.key.sorted(session.truth()))
+            expected.map_or_else(
+                || truth.clone(),
+                |session| state.key.sorted(session.canonical_state()),
+            )
         });
         match *expected == truth {
             true => Ok(()),
@@ -164,7 +174,7 @@ impl Model for Story {
 
     fn init_states(&self) -> Vec<State> {
         vec![State {
-            session: Session::new(Settings::default()),
+            session: SessionMachine::new(MachineSettings::default()),
             watch: Watch::default(),
             left: (0..self.events.len()).fold(0, |bits, place| bits | 1 << place),
             again: self.again,
@@ -208,23 +218,35 @@ impl Model for Story {
                     return Some(next);
                 }
                 next.key.note(self, state, place);
-                self.deliver(&state.session, &mut next, Input::Event(self.events[place].clone()));
+                self.deliver(
+                    &state.session,
+                    &mut next,
+                    MachineInput::Event(self.events[place].clone()),
+                );
             }
             Action::Again(place) => {
                 next.again -= 1;
                 next.repeated = true;
-                self.deliver(&state.session, &mut next, Input::Event(self.events[place].clone()));
+                self.deliver(
+                    &state.session,
+                    &mut next,
+                    MachineInput::Event(self.events[place].clone()),
+                );
                 next.repeated = false;
             }
             Action::Write(place) => {
                 next.observed &= !(1 << place);
                 next.key.note(self, state, place);
-                self.deliver(&state.session, &mut next, Input::Event(self.events[place].clone()));
+                self.deliver(
+                    &state.session,
+                    &mut next,
+                    MachineInput::Event(self.events[place].clone()),
+                );
             }
             Action::Pass => {
                 next.passes -= 1;
                 next.now += LONGER;
-                self.deliver(&state.session, &mut next, Input::Tick);
+                self.deliver(&state.session, &mut next, MachineInput::Tick);
             }
         }
         Some(next)
@@ -243,6 +265,6 @@ impl Model for Story {
 /// Longer than anything waits.
 const LONGER: u64 = 20_000;
 
-pub(super) fn is_start(event: &Event) -> bool {
-    matches!(event.body, Body::Started(_))
+pub(super) fn is_start(event: &RunEvent) -> bool {
+    matches!(event.body, EventPayload::Started(_))
 }

@@ -1,6 +1,6 @@
 //! Shows what a change did, in a few lines.
 
-use crate::{Limits, text::line};
+use crate::{ToolLimits, text::display_line};
 
 /// Places that are shown, lines before and behind each, and lines that went or came.
 const PLACES: usize = 3;
@@ -13,14 +13,14 @@ pub(super) fn diff(
     places: &[usize],
     length: usize,
     new: &[u8],
-    limits: &Limits,
+    limits: &ToolLimits,
 ) -> String {
     let mut text = String::new();
     // How many lines there are more than before, until here.
     let mut moved = 0_i64;
     let mut rest = places;
     for _ in 0..PLACES {
-        let Some(region) = Region::first(plain, rest, length) else { break };
+        let Some(region) = DiffRegion::first(plain, rest, length) else { break };
         rest = rest.get(region.places.len()..).unwrap_or_default();
         let after = region.after(plain, length, new);
         moved += region.show(plain, &after, moved, limits, &mut text);
@@ -32,14 +32,14 @@ pub(super) fn diff(
 }
 
 /// Whole lines with one or more places in them.
-struct Region<'a> {
+struct DiffRegion<'a> {
     places: &'a [usize],
     start: usize,
     end: usize,
 }
 
-impl<'a> Region<'a> {
-    fn first(plain: &[u8], places: &'a [usize], length: usize) -> Option<Region<'a>> {
+impl<'a> DiffRegion<'a> {
+    fn first(plain: &[u8], places: &'a [usize], length: usize) -> Option<DiffRegion<'a>> {
         let start = line_start(plain, *places.first()?);
         let mut end = start;
         let mut count = 0;
@@ -50,7 +50,7 @@ impl<'a> Region<'a> {
             end = line_end(plain, place + length);
             count += 1;
         }
-        Some(Region { places: places.get(..count)?, start, end })
+        Some(DiffRegion { places: places.get(..count)?, start, end })
     }
 
     /// Its lines, changed.
@@ -72,7 +72,7 @@ impl<'a> Region<'a> {
         plain: &[u8],
         after: &[u8],
         moved: i64,
-        limits: &Limits,
+        limits: &ToolLimits,
         text: &mut String,
     ) -> i64 {
         let before = plain.get(self.start..self.end).unwrap_or_default();
@@ -97,9 +97,9 @@ impl<'a> Region<'a> {
     }
 }
 
-fn show(mark: &str, lines: &[&[u8]], limits: &Limits, text: &mut String) {
+fn show(mark: &str, lines: &[&[u8]], limits: &ToolLimits, text: &mut String) {
     for this in lines.iter().take(LINES) {
-        let this = line(this, this.len() as u64, limits.line);
+        let this = display_line(this, this.len() as u64, limits.line);
         text.push_str(&format!("{mark} {this}\n"));
     }
     if lines.len() > LINES {
@@ -166,7 +166,7 @@ mod tests {
         ];
         for (plain, old, new, expected) in table {
             let places: Vec<usize> = memchr::memmem::find_iter(plain.as_bytes(), old).collect();
-            let limits = Limits::default();
+            let limits = ToolLimits::default();
             let plain = plain.as_bytes();
             let diff = diff(plain, &places, old.len(), new.as_bytes(), &limits);
             assert_eq!(diff, expected, "{plain:?} {old:?}");
@@ -177,7 +177,7 @@ mod tests {
     fn much_is_cut() {
         let plain = "a\nb\n".repeat(50);
         let places: Vec<usize> = memchr::memmem::find_iter(plain.as_bytes(), "a").collect();
-        let limits = Limits::default();
+        let limits = ToolLimits::default();
         let text = diff(plain.as_bytes(), &places, 1, b"x", &limits);
         assert!(text.ends_with("[… and 47 more]\n"), "{text}");
         let text = diff(b"a\n", &[0], 1, "x\n".repeat(100).as_bytes(), &limits);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::text::line as show;
+use crate::text::display_line as show;
 
 /// Lines of a file that are compared, and bytes of each.
 const LINES: usize = 20_000;
@@ -27,7 +27,7 @@ pub(super) fn nearest(plain: &[u8], old: &str) -> Option<String> {
     let old = old.get(blank..).filter(|old| !old.is_empty())?;
     let plain = plain.strip_suffix(b"\n").unwrap_or(plain);
     let lines: Vec<&[u8]> = plain.split(|byte| *byte == b'\n').take(LINES).collect();
-    begins(&lines, old).or_else(|| alike(&lines, old.first()?))
+    best_place(&lines, old).or_else(|| closest_line(&lines, old.first()?))
 }
 
 fn is_numbered(line: &str) -> bool {
@@ -36,7 +36,7 @@ fn is_numbered(line: &str) -> bool {
 }
 
 /// The place where most of its lines are, in order, whatever white space is around them.
-fn begins(lines: &[&[u8]], old: &[&[u8]]) -> Option<String> {
+fn best_place(lines: &[&[u8]], old: &[&[u8]]) -> Option<String> {
     let same = |one: &[u8], other: &[u8]| one.trim_ascii() == other.trim_ascii();
     let first = *old.first()?;
     let starts = lines.iter().enumerate().filter(|(_, line)| same(line, first)).take(PLACES);
@@ -54,14 +54,14 @@ fn begins(lines: &[&[u8]], old: &[&[u8]]) -> Option<String> {
             start + 1
         ),
         (Some(line), Some(old)) => {
-            format!("line {number} is `{}` where `old` has `{}`", shown(line), shown(old))
+            format!("line {number} is `{}` where `old` has `{}`", quote_line(line), quote_line(old))
         }
-        (None, Some(old)) => format!("the file ends where `old` has `{}`", shown(old)),
+        (None, Some(old)) => format!("the file ends where `old` has `{}`", quote_line(old)),
     })
 }
 
 /// The line that has most in common with another.
-fn alike(lines: &[&[u8]], old: &[u8]) -> Option<String> {
+fn closest_line(lines: &[&[u8]], old: &[u8]) -> Option<String> {
     let wanted = pairs(old);
     let score = |line: &[u8]| {
         let pairs = pairs(line);
@@ -72,7 +72,7 @@ fn alike(lines: &[&[u8]], old: &[u8]) -> Option<String> {
     let (best, at, line) =
         scores.max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)))?;
     let number = at + 1;
-    (best >= LIKE).then(|| format!("the nearest is line {number}: `{}`", shown(line)))
+    (best >= LIKE).then(|| format!("the nearest is line {number}: `{}`", quote_line(line)))
 }
 
 fn pairs(line: &[u8]) -> HashSet<(u8, u8)> {
@@ -81,7 +81,7 @@ fn pairs(line: &[u8]) -> HashSet<(u8, u8)> {
     line.iter().copied().zip(line.iter().copied().skip(1)).collect()
 }
 
-fn shown(line: &[u8]) -> String {
+fn quote_line(line: &[u8]) -> String {
     show(line, line.len() as u64, WIDTH)
 }
 

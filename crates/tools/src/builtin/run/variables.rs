@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use crate::process::MARK;
 
 /// Variables that programs need to work as they usually do.
-const USUAL: [&str; 71] = [
+const DEFAULT_VARIABLES: [&str; 71] = [
     "PATH",
     "HOME",
     "USER",
@@ -83,11 +83,11 @@ const USUAL: [&str; 71] = [
     "USERPROFILE",
 ];
 /// What such variables begin with.
-const FAMILIES: [&str; 2] = ["LC_", "XDG_"];
+const DEFAULT_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 /// Seen unless they hold a name and a password.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /// No colours, no pagers, no questions.
-const SET: [(&str, &str); 9] = [
+const FIXED_VARIABLES: [(&str, &str); 9] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
     ("CLICOLOR", "0"),
@@ -100,7 +100,7 @@ const SET: [(&str, &str); 9] = [
 ];
 
 /// What a command sees of these; `pass` are names that somebody added.
-pub(super) fn seen(
+pub(super) fn visible_variables(
     all: impl Iterator<Item = (OsString, OsString)>,
     pass: &[String],
 ) -> Vec<(OsString, OsString)> {
@@ -108,7 +108,7 @@ pub(super) fn seen(
         is_usual(name, value) || pass.iter().any(|passed| name == passed.as_str())
     });
     // The last of two with one name counts.
-    seen.chain(SET.map(|(name, value)| (name.into(), value.into()))).collect()
+    seen.chain(FIXED_VARIABLES.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
 fn is_usual(name: &OsStr, value: &OsStr) -> bool {
@@ -117,9 +117,9 @@ fn is_usual(name: &OsStr, value: &OsStr) -> bool {
     let is_proxy = PROXIES.contains(&upper.as_str());
     // Names are the same in small letters on Windows alone, and for proxies.
     let name = if cfg!(windows) { upper.as_str() } else { name };
-    USUAL.contains(&name)
+    DEFAULT_VARIABLES.contains(&name)
         || name == MARK
-        || FAMILIES.iter().any(|family| name.starts_with(family))
+        || DEFAULT_PREFIXES.iter().any(|family| name.starts_with(family))
         || is_proxy && !value.to_string_lossy().contains('@')
 }
 
@@ -130,7 +130,7 @@ mod tests {
     fn is_seen(name: &str, value: &str, pass: &[&str]) -> bool {
         let all = [(OsString::from(name), OsString::from(value))];
         let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
-        let seen = seen(all.into_iter(), &pass);
+        let seen = visible_variables(all.into_iter(), &pass);
         assert!(seen.iter().any(|(name, value)| name == "TERM" && value == "dumb"));
         seen.iter().any(|(one, _)| one == name)
     }

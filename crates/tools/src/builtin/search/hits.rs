@@ -5,64 +5,64 @@ use std::path::Path;
 use regex::bytes::Regex;
 
 use crate::{
-    Limits,
-    leash::{Leash, Pulled},
-    path::shown,
-    text::{BOM, count, line},
+    ToolLimits,
+    cancel::{CancelCause, CancelToken},
+    path::display_path,
+    text::{BOM, display_line, pluralize},
 };
 
 /// Bytes of a line in which a pattern is looked for.
-const LOOKED_AT: usize = 64 << 10;
+const MAX_SEARCHED_BYTES: usize = 64 << 10;
 /// Bytes between two looks at the leash.
-const STEP: usize = 16 << 10;
+const CANCEL_CHECK_BYTES: usize = 16 << 10;
 
 /// What was found.
 #[derive(Debug)]
-pub(super) struct Hits {
+pub(super) struct SearchHits {
     text: String,
     limit: u64,
     context: usize,
     /// Bytes of one line, and of all.
-    most: usize,
-    room: usize,
-    found: u64,
-    files: u64,
+    max_line_bytes: usize,
+    remaining_bytes: usize,
+    hit_count: u64,
+    file_count: u64,
     /// Lines of which only the beginning was looked at.
-    long: u64,
+    long_lines: u64,
 }
 
 /// How far was looked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum SearchProgress {
     /// At everything.
-    All,
+    Complete,
     /// There is no room for more, and there is more.
-    Enough,
-    Pulled(Pulled),
+    LimitReached,
+    Canceled(CancelCause),
 }
 
-impl Hits {
-    pub(super) fn new(limit: u64, context: usize, limits: &Limits) -> Hits {
-        Hits {
+impl SearchHits {
+    pub(super) fn new(limit: u64, context: usize, limits: &ToolLimits) -> SearchHits {
+        SearchHits {
             text: String::new(),
             limit,
             context,
-            most: limits.line,
-            room: limits.answer,
-            found: 0,
-            files: 0,
-            long: 0,
+            max_line_bytes: limits.line,
+            remaining_bytes: limits.answer,
+            hit_count: 0,
+            file_count: 0,
+            long_lines: 0,
         }
     }
 
     /// Looks into a file.
-    pub(super) fn file(
+    pub(super) fn search_bytes(
         &mut self,
         path: &Path,
         bytes: &[u8],
         pattern: &Regex,
-        leash: &Leash,
-    ) -> Found {
+        leash: &CancelToken,
+    ) -> SearchProgress {
         let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
         // The number of the last line that is shown, and how many are to be shown behind it.
         let (mut last, mut behind) = (0, 0);
@@ -72,34 +72,34 @@ impl Hits {
             let this = rest.get(..end).unwrap_or_default();
             number += 1;
             looked += end + 1;
-            if looked >= STEP {
+            if looked >= CANCEL_CHECK_BYTES {
                 looked = 0;
-                if let Some(pulled) = leash.pulled() {
-                    return Found::Pulled(pulled);
+                if let Some(pulled) = leash.cancel_cause() {
+                    return SearchProgress::Canceled(pulled);
                 }
             }
             if self.is_hit(this, pattern) {
-                if self.found == self.limit || self.text.len() >= self.room {
-                    return Found::Enough;
+                if self.hit_count == self.limit || self.text.len() >= self.remaining_bytes {
+                    return SearchProgress::LimitReached;
                 }
-                self.before(path, bytes, at, number, last);
-                self.line(this, number, ':');
-                self.found += 1;
+                self.show_before(path, bytes, at, number, last);
+                self.show_line(this, number, ':');
+                self.hit_count += 1;
                 (last, behind) = (number, self.context);
             } else if behind > 0 {
-                self.line(this, number, '-');
+                self.show_line(this, number, '-');
                 (last, behind) = (number, behind - 1);
             }
             at += end + 1;
         }
-        Found::All
+        SearchProgress::Complete
     }
 
     fn is_hit(&mut self, line: &[u8], pattern: &Regex) -> bool {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match line.get(..LOOKED_AT) {
+        match line.get(..MAX_SEARCHED_BYTES) {
             Some(start) if start.len() < line.len() => {
-                self.long += 1;
+                self.long_lines += 1;
                 pattern.is_match(start)
             }
             Some(_) | None => pattern.is_match(line),
@@ -108,12 +108,12 @@ impl Hits {
 
     /// Shows what stands before a hit: the name of the file before its first one, and the lines
     /// around it that are not shown yet.
-    fn before(&mut self, path: &Path, bytes: &[u8], at: usize, number: u64, last: u64) {
+    fn show_before(&mut self, path: &Path, bytes: &[u8], at: usize, number: u64, last: u64) {
         let first = number.saturating_sub(self.context as u64).max(last + 1);
         if last == 0 {
-            self.files += 1;
+            self.file_count += 1;
             let gap = if self.text.is_empty() { "" } else { "\n" };
-            self.text.push_str(&format!("{gap}{}\n", shown(path)));
+            self.text.push_str(&format!("{gap}{}\n", display_path(path)));
         } else if self.context > 0 && first > last + 1 {
             self.text.push_str("--\n");
         }
@@ -121,32 +121,35 @@ impl Hits {
         let start = start_of(bytes, at, back);
         let around = bytes.get(start..at).unwrap_or_default();
         for (this, number) in around.split(|byte| *byte == b'\n').zip(first..number) {
-            self.line(this, number, '-');
+            self.show_line(this, number, '-');
         }
     }
 
     /// Shows a line. One around a hit is left out if there is no room for it.
-    fn line(&mut self, this: &[u8], number: u64, mark: char) {
-        if mark == ':' || self.text.len() < self.room {
-            let this = line(this, this.len() as u64, self.most);
+    fn show_line(&mut self, this: &[u8], number: u64, mark: char) {
+        if mark == ':' || self.text.len() < self.remaining_bytes {
+            let this = display_line(this, this.len() as u64, self.max_line_bytes);
             self.text.push_str(&format!("{number}{mark} {this}\n"));
         }
     }
 
     /// Everything that was found, and whether that is all.
-    pub(super) fn told(mut self, end: Found) -> String {
-        if self.found == 0 {
+    pub(super) fn into_text(mut self, end: SearchProgress) -> String {
+        if self.hit_count == 0 {
             self.text.push_str("[no hits]");
         } else {
-            let (hits, files) = (count(self.found, "hit"), count(self.files, "file"));
+            let (hits, files) =
+                (pluralize(self.hit_count, "hit"), pluralize(self.file_count, "file"));
             let more = match end {
-                Found::All | Found::Pulled(_) => "",
-                Found::Enough => "; there are more: look for something narrower, or raise `limit`",
+                SearchProgress::Complete | SearchProgress::Canceled(_) => "",
+                SearchProgress::LimitReached => {
+                    "; there are more: look for something narrower, or raise `limit`"
+                }
             };
             self.text.push_str(&format!("[{hits} in {files}{more}]"));
         }
-        if self.long > 0 {
-            let lines = count(self.long, "line");
+        if self.long_lines > 0 {
+            let lines = pluralize(self.long_lines, "line");
             self.text.push_str(&format!("\n[only the first 64 KiB of {lines} were looked at]"));
         }
         self.text

@@ -5,26 +5,26 @@ use std::{collections::BTreeSet, fs};
 
 use memchr::memmem::find;
 
-use super::table::{Entry, living, strike, variables};
+use super::table::{ProcessEntry, kill_members, living_processes, variables};
 use crate::process::MARK;
 
 /// Who starts commands: this process since its start, among the processes that it can see. It stands
 /// in front of every mark.
 pub(crate) fn maker() -> String {
     let number = std::process::id();
-    let born = Entry::of(number).map_or(0, |entry| entry.born);
+    let born = ProcessEntry::of(number).map_or(0, |entry| entry.start_time);
     format!("{number}-{born}-{}", space())
 }
 
 /// Kills what calls of dead programs left running, and tells their names.
-pub(crate) fn end() -> Vec<String> {
+pub(crate) fn kill_orphans() -> Vec<String> {
     let mut names = Vec::new();
     let mut spared = BTreeSet::new();
     // One that is just turning into another program can be overlooked once.
     for _ in 0..2 {
-        let mut left = living(0);
+        let mut left = living_processes(0);
         left.retain(|number, _| !spared.contains(number) && is_left(*number));
-        strike(&left, &mut spared);
+        kill_members(&left, &mut spared);
         names.extend(left.into_values().map(|entry| entry.name));
     }
     names.sort();
@@ -51,8 +51,8 @@ fn is_left(number: u32) -> bool {
 }
 
 fn is_gone(maker: u32, born: &str) -> bool {
-    match Entry::of(maker) {
-        Some(entry) => !entry.is_alive() || entry.born.to_string() != born,
+    match ProcessEntry::of(maker) {
+        Some(entry) => !entry.is_alive() || entry.start_time.to_string() != born,
         None => true,
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         while !left.iter().chain(&spared).all(marked) {
             std::thread::yield_now();
         }
-        let names = end();
+        let names = kill_orphans();
         assert!(names.iter().any(|name| name == "sleep"), "{names:?}");
         for child in &mut left {
             let status = child.wait().expect("it ended");

@@ -5,149 +5,157 @@
 
 use std::collections::HashMap;
 
-use foxwedge_core::Family;
+use foxwedge_core::CallFamily;
 
 use crate::{
-    canon::{Lost, Words},
-    json::{Object, Scan, Trouble},
+    json::{JsonObject, ScanError, ScanResult},
+    model::{JsonText, LossKind},
     stream::{
-        event::Opened,
+        event::BlockStart,
         read::{
-            fields::{arguments, get, index, object, said, words},
-            tell::Tell,
+            emitter::EventEmitter,
+            fields::{
+                arguments_text, get, non_empty_text, optional_index, optional_object, optional_text,
+            },
         },
     },
 };
 
 /// The most that is kept of the arguments of a call that has no name yet.
-const HELD: usize = 1 << 20;
+const MAX_BUFFERED: usize = 1 << 20;
 
 /// A piece of a call.
-pub(super) struct Fragment<'f> {
-    place: Place,
-    id: Option<Words<'f>>,
-    name: Option<Words<'f>>,
-    family: Family,
-    arguments: Words<'f>,
-    signature: Option<Words<'f>>,
+pub(super) struct CallFragment<'f> {
+    place: FragmentTarget,
+    id: Option<JsonText<'f>>,
+    name: Option<JsonText<'f>>,
+    family: CallFamily,
+    arguments: JsonText<'f>,
+    signature: Option<JsonText<'f>>,
 }
 
 /// What tells which call a fragment belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum FragmentTarget {
     Index(u64),
-    Nowhere,
+    Unknown,
     /// The older form has one call only.
-    Older,
+    Legacy,
 }
 
-impl<'f> Fragment<'f> {
-    pub(super) fn read(call: &Object<'_, 'f>) -> Scan<Fragment<'f>> {
-        let custom = object(call, "custom")?;
-        let family = if custom.is_some() { Family::Custom } else { Family::Function };
+impl<'f> CallFragment<'f> {
+    pub(super) fn read(call: &JsonObject<'_, 'f>) -> ScanResult<CallFragment<'f>> {
+        let custom = optional_object(call, "custom")?;
+        let family = if custom.is_some() { CallFamily::Custom } else { CallFamily::Function };
         let tool = match custom {
-            None => object(call, "function")?,
+            None => optional_object(call, "function")?,
             custom => custom,
         };
-        let google = match object(call, "extra_content")? {
-            Some(extra) => object(&extra, "google")?,
+        let google = match optional_object(call, "extra_content")? {
+            Some(extra) => optional_object(&extra, "google")?,
             None => None,
         };
-        let mut fragment = Fragment {
-            place: index(call, "index")?.map_or(Place::Nowhere, Place::Index),
-            id: said(call, "id")?,
+        let mut fragment = CallFragment {
+            place: optional_index(call, "index")?
+                .map_or(FragmentTarget::Unknown, FragmentTarget::Index),
+            id: non_empty_text(call, "id")?,
             name: None,
             family,
-            arguments: Words::default(),
+            arguments: JsonText::default(),
             signature: match google {
-                Some(google) => said(&google, "thought_signature")?,
+                Some(google) => non_empty_text(&google, "thought_signature")?,
                 None => None,
             },
         };
         if let Some(tool) = tool {
-            fragment.name = said(&tool, "name")?;
+            fragment.name = non_empty_text(&tool, "name")?;
             fragment.arguments = match family {
-                Family::Custom => words(&tool, "input")?.unwrap_or_default(),
-                _ => get(&tool, "arguments").map(arguments).unwrap_or_default(),
+                CallFamily::Custom => optional_text(&tool, "input")?.unwrap_or_default(),
+                _ => get(&tool, "arguments").map(arguments_text).unwrap_or_default(),
             };
         }
         Ok(fragment)
     }
 
     /// A fragment in the older form, which has no ids.
-    pub(super) fn older(function: &Object<'_, 'f>) -> Scan<Fragment<'f>> {
-        Ok(Fragment {
-            place: Place::Older,
+    pub(super) fn read_legacy(function: &JsonObject<'_, 'f>) -> ScanResult<CallFragment<'f>> {
+        Ok(CallFragment {
+            place: FragmentTarget::Legacy,
             id: None,
-            name: said(function, "name")?,
-            family: Family::Function,
-            arguments: get(function, "arguments").map(arguments).unwrap_or_default(),
+            name: non_empty_text(function, "name")?,
+            family: CallFamily::Function,
+            arguments: get(function, "arguments").map(arguments_text).unwrap_or_default(),
             signature: None,
         })
     }
 
     /// Whether it says which call it is, and not only how one goes on.
-    pub(super) fn begins(&self) -> bool {
+    pub(super) fn starts_call(&self) -> bool {
         self.id.is_some() || self.name.is_some()
     }
 }
 
 /// The calls of an answer.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    calls: Vec<Call>,
+pub(super) struct ChatCallAssembler {
+    calls: Vec<ChatCall>,
     /// The newest call of each number.
     newest: HashMap<u64, usize>,
 }
 
 #[derive(Debug)]
-struct Call {
-    place: Place,
+struct ChatCall {
+    place: FragmentTarget,
     id: Option<String>,
-    state: State,
+    state: ChatCallState,
 }
 
 #[derive(Debug)]
-enum State {
+enum ChatCallState {
     /// Nobody knows its name yet; what came is kept.
-    Nameless { family: Family, arguments: String, signature: Option<String> },
+    Nameless { family: CallFamily, arguments: String, signature: Option<String> },
     /// It was told.
     Open { block: u32, name: String, said: bool },
 }
 
-impl Calls {
+impl ChatCallAssembler {
     /// Takes a fragment.
-    pub(super) fn take(&mut self, fragment: Fragment<'_>, tell: &mut Tell<'_>) -> Scan<()> {
+    pub(super) fn accept(
+        &mut self,
+        fragment: CallFragment<'_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
         let at = self.find(&fragment).unwrap_or(self.calls.len());
         if at == self.calls.len() {
             let (place, family) = (fragment.place, fragment.family);
-            let state = State::Nameless { family, arguments: String::new(), signature: None };
-            self.calls.push(Call { place, id: None, state });
-            if let Place::Index(index) = place {
+            let state =
+                ChatCallState::Nameless { family, arguments: String::new(), signature: None };
+            self.calls.push(ChatCall { place, id: None, state });
+            if let FragmentTarget::Index(index) = place {
                 self.newest.insert(index, at);
             }
         }
         match self.calls.get_mut(at) {
-            Some(call) => call.take(fragment, tell),
+            Some(call) => call.accept(fragment, tell),
             None => Ok(()),
         }
     }
 
     /// Which call a fragment belongs to; `None` if it is a new one.
-    fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
-        let known = |id: &Words<'_>| {
+    fn find(&self, fragment: &CallFragment<'_>) -> Option<usize> {
+        let known = |id: &JsonText<'_>| {
             self.calls.iter().rposition(|call| call.id.as_deref().is_some_and(|own| *id == *own))
         };
         match fragment.place {
-            Place::Index(index) => {
+            FragmentTarget::Index(index) => {
                 let at = *self.newest.get(&index)?;
-                (!self.calls.get(at)?.is_other(fragment)).then_some(at)
+                (!self.calls.get(at)?.is_different_call(fragment)).then_some(at)
             }
-            Place::Older => {
+            FragmentTarget::Legacy => {
                 let at = self.calls.iter().rposition(|call| call.place == fragment.place)?;
-                (!self.calls.get(at)?.is_other(fragment)).then_some(at)
+                (!self.calls.get(at)?.is_different_call(fragment)).then_some(at)
             }
-            Place::Nowhere => match (&fragment.id, &fragment.name) {
+            FragmentTarget::Unknown => match (&fragment.id, &fragment.name) {
                 (Some(id), _) => known(id).or_else(|| {
                     let last = self.calls.len().checked_sub(1)?;
                     // The id of a call that had none so far.
@@ -165,23 +173,23 @@ impl Calls {
 
     /// There are no more calls. Whether they are whole is for the reason of the stop to say: nobody
     /// closes them here.
-    pub(super) fn end(&mut self, tell: &mut Tell<'_>) {
+    pub(super) fn finish(&mut self, tell: &mut EventEmitter<'_>) {
         self.newest.clear();
-        for _ in self.calls.drain(..).filter(Call::is_nameless) {
-            tell.skip(Lost::Unknown, "a call without a name was left out");
+        for _ in self.calls.drain(..).filter(ChatCall::is_nameless) {
+            tell.skip(LossKind::Unknown, "a call without a name was left out");
         }
     }
 }
 
-impl Call {
+impl ChatCall {
     fn is_nameless(&self) -> bool {
-        matches!(self.state, State::Nameless { .. })
+        matches!(self.state, ChatCallState::Nameless { .. })
     }
 
     /// Whether a fragment under the same number is another call all the same: it has a name, and
     /// an id that is not this one's; or no id and another name, or arguments from the beginning.
-    fn is_other(&self, fragment: &Fragment<'_>) -> bool {
-        let State::Open { name, said, .. } = &self.state else { return false };
+    fn is_different_call(&self, fragment: &CallFragment<'_>) -> bool {
+        let ChatCallState::Open { name, said, .. } = &self.state else { return false };
         let Some(named) = &fragment.name else { return false };
         match (&self.id, &fragment.id) {
             (Some(own), Some(id)) => *id != **own,
@@ -190,36 +198,40 @@ impl Call {
         }
     }
 
-    fn take(&mut self, fragment: Fragment<'_>, tell: &mut Tell<'_>) -> Scan<()> {
+    fn accept(
+        &mut self,
+        fragment: CallFragment<'_>,
+        tell: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
         if self.id.is_none() {
-            self.id = fragment.id.map(Words::into_owned);
+            self.id = fragment.id.map(JsonText::into_owned);
         }
         match &mut self.state {
-            State::Open { block, said, .. } => {
+            ChatCallState::Open { block, said, .. } => {
                 *said |= !fragment.arguments.is_empty();
                 tell.text(*block, fragment.arguments);
                 if fragment.signature.is_some() {
-                    tell.skip_once(Lost::Signature, "late signature", || {
+                    tell.skip_once(LossKind::Signature, "late signature", || {
                         "a signature that came after its call had begun was left out".to_owned()
                     });
                 }
             }
-            State::Nameless { family, arguments, signature } => {
-                if fragment.family == Family::Custom {
-                    *family = Family::Custom;
+            ChatCallState::Nameless { family, arguments, signature } => {
+                if fragment.family == CallFamily::Custom {
+                    *family = CallFamily::Custom;
                 }
-                let held = signature.take().map(Words::from);
+                let held = signature.take().map(JsonText::from);
                 let seal = fragment.signature.or(held);
                 let Some(name) = fragment.name else {
-                    *signature = seal.map(Words::into_owned);
+                    *signature = seal.map(JsonText::into_owned);
                     arguments.push_str(&fragment.arguments);
-                    if arguments.len() > HELD {
-                        return Err(Trouble::new(0, "a call goes on and on without a name"));
+                    if arguments.len() > MAX_BUFFERED {
+                        return Err(ScanError::new(0, "a call goes on and on without a name"));
                     }
                     return Ok(());
                 };
-                let block = tell.open(Opened::Call {
-                    id: self.id.as_deref().map(Words::from),
+                let block = tell.open(BlockStart::Call {
+                    id: self.id.as_deref().map(JsonText::from),
                     name: name.clone(),
                     family: *family,
                     signature: seal,
@@ -227,7 +239,7 @@ impl Call {
                 let said = !arguments.is_empty() || !fragment.arguments.is_empty();
                 tell.text(block, std::mem::take(arguments).into());
                 tell.text(block, fragment.arguments);
-                self.state = State::Open { block, name: name.into_owned(), said };
+                self.state = ChatCallState::Open { block, name: name.into_owned(), said };
             }
         }
         Ok(())

@@ -1,51 +1,54 @@
 //! The calls of Responses that the client answers.
 
-use foxwedge_core::Family;
+use foxwedge_core::CallFamily;
 
 use crate::{
-    canon::Words,
-    json::{Object, Scan},
+    json::{JsonObject, ScanResult},
+    model::JsonText,
     stream::{
-        event::Opened,
-        read::fields::{arguments, get, said, words},
+        event::BlockStart,
+        read::fields::{arguments_text, get, non_empty_text, optional_text},
     },
 };
 
 /// A call that the client answers; `None` if it is none, or has no name.
-pub(super) fn call<'a>(item: &Object<'_, 'a>, kind: &str) -> Scan<Option<Opened<'a>>> {
-    let Some((family, name, _)) = shape(kind) else { return Ok(None) };
-    let mut id = said(item, "call_id")?;
+pub(super) fn read_call<'a>(
+    item: &JsonObject<'_, 'a>,
+    kind: &str,
+) -> ScanResult<Option<BlockStart<'a>>> {
+    let Some((family, name, _)) = call_shape(kind) else { return Ok(None) };
+    let mut id = non_empty_text(item, "call_id")?;
     match family {
         // A search that the server runs itself has no id to answer.
-        Family::ToolSearch if id.is_none() => return Ok(None),
+        CallFamily::ToolSearch if id.is_none() => return Ok(None),
         // The local shell may go by the id of its item.
-        Family::LocalShell if id.is_none() => id = said(item, "id")?,
+        CallFamily::LocalShell if id.is_none() => id = non_empty_text(item, "id")?,
         _ => {}
     }
     let name = match name {
-        Some(name) => Some(Words::from(name)),
-        None => said(item, "name")?,
+        Some(name) => Some(JsonText::from(name)),
+        None => non_empty_text(item, "name")?,
     };
-    Ok(name.map(|name| Opened::Call { id, name, family, signature: None }))
+    Ok(name.map(|name| BlockStart::Call { id, name, family, signature: None }))
 }
 
 /// The whole input of a call.
-pub(super) fn input<'a>(item: &Object<'_, 'a>) -> Scan<Words<'a>> {
-    let kind = words(item, "type")?.unwrap_or_default();
-    let key = shape(&kind).map_or("arguments", |(_, _, key)| key);
-    Ok(get(item, key).map(arguments).unwrap_or_default())
+pub(super) fn read_input<'a>(item: &JsonObject<'_, 'a>) -> ScanResult<JsonText<'a>> {
+    let kind = optional_text(item, "type")?.unwrap_or_default();
+    let key = call_shape(&kind).map_or("arguments", |(_, _, key)| key);
+    Ok(get(item, key).map(arguments_text).unwrap_or_default())
 }
 
 /// What each kind of call is called, and where its input stands.
-fn shape(kind: &str) -> Option<(Family, Option<&'static str>, &'static str)> {
+fn call_shape(kind: &str) -> Option<(CallFamily, Option<&'static str>, &'static str)> {
     Some(match kind {
-        "function_call" => (Family::Function, None, "arguments"),
-        "custom_tool_call" => (Family::Custom, None, "input"),
-        "local_shell_call" => (Family::LocalShell, Some("local_shell"), "action"),
-        "shell_call" => (Family::Shell, Some("shell"), "action"),
-        "apply_patch_call" => (Family::ApplyPatch, Some("apply_patch"), "operation"),
-        "computer_call" => (Family::Computer, Some("computer"), "action"),
-        "tool_search_call" => (Family::ToolSearch, Some("tool_search"), "arguments"),
+        "function_call" => (CallFamily::Function, None, "arguments"),
+        "custom_tool_call" => (CallFamily::Custom, None, "input"),
+        "local_shell_call" => (CallFamily::LocalShell, Some("local_shell"), "action"),
+        "shell_call" => (CallFamily::Shell, Some("shell"), "action"),
+        "apply_patch_call" => (CallFamily::ApplyPatch, Some("apply_patch"), "operation"),
+        "computer_call" => (CallFamily::Computer, Some("computer"), "action"),
+        "tool_search_call" => (CallFamily::ToolSearch, Some("tool_search"), "arguments"),
         _ => return None,
     })
 }

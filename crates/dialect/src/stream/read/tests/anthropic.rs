@@ -1,7 +1,7 @@
 use super::{check, named, sse};
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-const WIRE: Wire = Wire::Anthropic;
+const WIRE: Format = Format::Anthropic;
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-fable-5","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":0,"output_tokens":1}}}"#;
 const STOP: &str = r#"{"type":"message_stop"}"#;
 
@@ -48,7 +48,7 @@ fn thinking_text_and_a_call() {
         more 3 "1}"
         close 3
         usage - 42 - - -
-        stop Calls
+        stop ToolCalls
         end
         "#,
     );

@@ -1,8 +1,8 @@
 use super::{check, sse, told};
-use crate::stream::frame::binary::{self, Kind};
-use foxwedge_core::Wire;
+use crate::stream::frame::binary::{self, BinaryMessageKind};
+use foxwedge_core::Format;
 
-const WIRE: Wire = Wire::Bedrock;
+const WIRE: Format = Format::Bedrock;
 
 const STREAM: [(&str, &str); 15] = [
     ("messageStart", r#"{"p":"abcd","role":"assistant"}"#),
@@ -53,7 +53,7 @@ const TOLD: &str = r#"
     more 3 "{\"at\":"
     more 3 "1}"
     close 3
-    stop Calls
+    stop ToolCalls
     usage 100 5 90 - -
     end
 "#;
@@ -66,7 +66,7 @@ fn tagged(events: &[(&str, &str)]) -> Vec<String> {
 fn every_framing_says_the_same() {
     let mut bytes = Vec::new();
     for (name, data) in STREAM {
-        binary::write(&mut bytes, Kind::Event(name), data.as_bytes());
+        binary::write(&mut bytes, BinaryMessageKind::Event(name), data.as_bytes());
     }
     let lines: Vec<&str> = TOLD.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(told(WIRE, &bytes), lines);
@@ -115,11 +115,15 @@ fn what_the_provider_runs_itself_is_left_out_as_a_whole() {
 #[test]
 fn exceptions_and_cuts() {
     let mut bytes = Vec::new();
-    binary::write(&mut bytes, Kind::Event("messageStart"), b"{\"role\":\"assistant\"}");
+    binary::write(
+        &mut bytes,
+        BinaryMessageKind::Event("messageStart"),
+        b"{\"role\":\"assistant\"}",
+    );
     let begun = bytes.len();
     binary::write(
         &mut bytes,
-        Kind::Exception("throttlingException"),
+        BinaryMessageKind::Exception("throttlingException"),
         b"{\"message\":\"slow down\"}",
     );
     let failed = "failed RateLimit throttlingException: slow down";

@@ -1,5 +1,5 @@
 use super::{check, sse};
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
 const HEAD: &str =
     r#""id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"gpt-5""#;
@@ -22,7 +22,7 @@ fn deltas(deltas: &[&str], end: &str) -> String {
 #[track_caller]
 fn check_deltas(given: &[&str], end: &str, expected: &str) {
     let expected = format!("start chatcmpl-1 gpt-5 1700000000\n{expected}\nend");
-    check(Wire::OpenaiChat, &deltas(given, end), &expected);
+    check(Format::OpenaiChat, &deltas(given, end), &expected);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_text_and_its_figures() {
     );
     let stream = text.replace("data: [DONE]", &format!("data: {usage}\n\ndata: [DONE]"));
     check(
-        Wire::OpenaiChat,
+        Format::OpenaiChat,
         &stream,
         r#"
         start chatcmpl-1 gpt-5 1700000000
@@ -124,7 +124,7 @@ fn calls_come_in_fragments_that_may_interleave() {
         open 2 call call_b go
         more 1 "1}"
         more 2 "{}"
-        stop Calls
+        stop ToolCalls
         "#,
     );
 }
@@ -150,7 +150,7 @@ fn fragments_find_their_call_without_a_number() {
         more 1 "1}"
         open 2 call - look
         more 2 "{\"y\":2}"
-        stop Calls
+        stop ToolCalls
         "#,
     );
 }
@@ -177,7 +177,7 @@ fn servers_may_repeat_what_a_call_is() {
         more 2 "{}"
         open 3 call - go
         more 3 "{}"
-        stop Calls
+        stop ToolCalls
         "#,
     );
 }
@@ -201,7 +201,7 @@ fn a_call_waits_for_its_name() {
         more 1 "{\"x\":1"
         more 1 "}"
         skip unknown: a call without a name was left out
-        stop Calls
+        stop ToolCalls
         "#,
     );
 }
@@ -221,7 +221,7 @@ fn other_kinds_of_calls() {
         more 0 "gin"
         open 1 call b go signed c2ln
         more 1 "{}"
-        stop Calls
+        stop ToolCalls
         "#,
     );
     check_deltas(
@@ -233,7 +233,7 @@ fn other_kinds_of_calls() {
         r#"
         open 0 call - go
         more 0 "{}"
-        stop Calls
+        stop ToolCalls
         "#,
     );
 }
@@ -263,7 +263,7 @@ fn citations_belong_to_the_text_before() {
 #[test]
 fn only_the_first_answer_is_read() {
     check(
-        Wire::OpenaiChat,
+        Format::OpenaiChat,
         &sse(&[
             r#"{"id":"","model":"","created":0,"choices":[],"prompt_filter_results":[]}"#,
             r#"{"id":"c","choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"}}]}"#,
@@ -290,7 +290,7 @@ fn only_the_first_answer_is_read() {
 #[test]
 fn a_whole_answer_is_read_like_one_chunk() {
     check(
-        Wire::OpenaiChat,
+        Format::OpenaiChat,
         "{\n  \"id\": \"c\", \"model\": \"m\", \"created\": 7,\n  \"choices\": [{\"index\": 0, \"message\": {\"role\": \"assistant\", \"content\": \"Hi\",\n \"tool_calls\": [{\"id\": \"a\", \"type\": \"function\", \"function\": {\"name\": \"go\", \"arguments\": \"{}\"}}]}, \"finish_reason\": \"tool_calls\"}]\n}\n",
         r#"
         start c m 7
@@ -299,7 +299,7 @@ fn a_whole_answer_is_read_like_one_chunk() {
         close 0
         open 1 call a go
         more 1 "{}"
-        stop Calls
+        stop ToolCalls
         end
         "#,
     );
@@ -312,9 +312,9 @@ fn failures_and_cuts() {
     let error = r#"{"error":{"message":"slow down","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
     let start = "start c m 7\nopen 0 text\nmore 0 \"Hi\"\n";
     let failed = "failed RateLimit rate_limit_exceeded: slow down";
-    check(Wire::OpenaiChat, &sse(&[begun, error, begun, "[DONE]"]), &format!("{start}{failed}"));
-    check(Wire::OpenaiChat, &format!("event: error\ndata: {error}\n\n"), failed);
-    check(Wire::OpenaiChat, error, failed);
-    check(Wire::OpenaiChat, &sse(&[begun]), &format!("{start}cut"));
-    check(Wire::OpenaiChat, &sse(&[begun, "[DONE]", begun]), &format!("{start}close 0\nend"));
+    check(Format::OpenaiChat, &sse(&[begun, error, begun, "[DONE]"]), &format!("{start}{failed}"));
+    check(Format::OpenaiChat, &format!("event: error\ndata: {error}\n\n"), failed);
+    check(Format::OpenaiChat, error, failed);
+    check(Format::OpenaiChat, &sse(&[begun]), &format!("{start}cut"));
+    check(Format::OpenaiChat, &sse(&[begun, "[DONE]", begun]), &format!("{start}close 0\nend"));
 }

@@ -1,7 +1,7 @@
 use super::{check, sse};
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-const WIRE: Wire = Wire::Gemini;
+const WIRE: Format = Format::Gemini;
 
 const STREAM: [&str; 5] = [
     r#"{"candidates":[{"content":{"parts":[{"text":"Let me think","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":7,"totalTokenCount":7},"modelVersion":"gemini-3-pro","responseId":"r1"}"#,
@@ -33,7 +33,7 @@ const TOLD: &str = r#"
     more 4 signature bGFzdA==
     usage 7 8 - - 3
     close 4
-    stop Calls
+    stop ToolCalls
     end
 "#;
 
@@ -106,7 +106,7 @@ fn arguments_may_come_in_pieces() {
         more 2 "{\"x\":true}"
         close 2
         skip unknown: a call without a name was left out
-        stop Calls
+        stop ToolCalls
         end
         "#,
     );

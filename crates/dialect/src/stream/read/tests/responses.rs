@@ -1,7 +1,7 @@
 use super::{check, named, sse};
-use foxwedge_core::Wire;
+use foxwedge_core::Format;
 
-const WIRE: Wire = Wire::OpenaiResponses;
+const WIRE: Format = Format::OpenaiResponses;
 const CREATED: &str = r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","created_at":1700000000,"status":"in_progress","model":"gpt-5","output":[]}}"#;
 const BEGUN: &str = "start resp_1 gpt-5 1700000000\n";
 
@@ -64,7 +64,7 @@ fn reasoning_text_and_calls() {
         close 3
         close 4
         usage 10 5 2 - 3
-        stop Calls
+        stop ToolCalls
         end
         "#,
     );
@@ -96,7 +96,7 @@ fn what_no_piece_said_is_taken_from_the_whole_item() {
         open 3 call of LocalShell s local_shell
         more 3 "{\"type\":\"exec\",\"command\":[\"ls\"]}"
         close 3
-        stop Calls
+        stop ToolCalls
         end
     "#;
     let done = |added: bool| {

@@ -1,13 +1,13 @@
 //! One item of a response, and its JSON.
 
 use crate::{
-    json::{Scanner, unescape},
-    stream::write::pen::number,
+    json::{JsonScanner, unescape},
+    stream::write::json_writer::write_number,
 };
 
 /// An item that is being written.
-pub(super) struct Item {
-    pub(super) kind: Kind,
+pub(super) struct ResponsesOutputItem {
+    pub(super) kind: ResponsesOutputKind,
     id: String,
     /// The fields that name a call.
     about: String,
@@ -23,41 +23,41 @@ pub(super) struct Item {
     annotations: String,
     pub(super) annotated: u64,
     /// The encrypted form of reasoning.
-    pub(super) sealed: String,
+    pub(super) encrypted: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ResponsesOutputKind {
     Message,
     Reasoning,
     Function,
     Custom,
 }
 
-impl Kind {
+impl ResponsesOutputKind {
     /// What its ids begin with.
     pub(super) fn prefix(self) -> &'static str {
         match self {
-            Kind::Message => "msg",
-            Kind::Reasoning => "rs",
-            Kind::Function => "fc",
-            Kind::Custom => "ctc",
+            ResponsesOutputKind::Message => "msg",
+            ResponsesOutputKind::Reasoning => "rs",
+            ResponsesOutputKind::Function => "fc",
+            ResponsesOutputKind::Custom => "ctc",
         }
     }
 
     /// The key of its text.
     fn key(self) -> &'static str {
         match self {
-            Kind::Message | Kind::Reasoning => "text",
-            Kind::Function => "arguments",
-            Kind::Custom => "input",
+            ResponsesOutputKind::Message | ResponsesOutputKind::Reasoning => "text",
+            ResponsesOutputKind::Function => "arguments",
+            ResponsesOutputKind::Custom => "input",
         }
     }
 }
 
-impl Item {
-    pub(super) fn new(kind: Kind, id: String, about: String) -> Item {
-        Item {
+impl ResponsesOutputItem {
+    pub(super) fn new(kind: ResponsesOutputKind, id: String, about: String) -> ResponsesOutputItem {
+        ResponsesOutputItem {
             kind,
             id,
             about,
@@ -68,13 +68,13 @@ impl Item {
             text: String::new(),
             annotations: String::new(),
             annotated: 0,
-            sealed: String::new(),
+            encrypted: String::new(),
         }
     }
 
     /// How much of the answer it keeps.
     pub(super) fn bytes(&self) -> usize {
-        let texts = [&self.about, &self.content, &self.text, &self.annotations, &self.sealed];
+        let texts = [&self.about, &self.content, &self.text, &self.annotations, &self.encrypted];
         texts.into_iter().map(String::len).sum()
     }
 
@@ -108,8 +108,12 @@ impl Item {
 
     /// Whether it is a call whose arguments are no JSON: the answer ended inside.
     pub(super) fn is_broken(&self) -> bool {
-        let text = if self.kind == Kind::Function { unescape(&self.text) } else { return false };
-        let mut scan = Scanner::new(&text);
+        let text = if self.kind == ResponsesOutputKind::Function {
+            unescape(&self.text)
+        } else {
+            return false;
+        };
+        let mut scan = JsonScanner::new(&text);
         scan.skip().and_then(|_| scan.end()).is_err()
     }
 
@@ -119,33 +123,33 @@ impl Item {
         line.push_str(&self.id);
         line.push_str("\",\"type\":\"");
         line.push_str(match self.kind {
-            Kind::Message => "message",
-            Kind::Reasoning => "reasoning",
-            Kind::Function => "function_call",
-            Kind::Custom => "custom_tool_call",
+            ResponsesOutputKind::Message => "message",
+            ResponsesOutputKind::Reasoning => "reasoning",
+            ResponsesOutputKind::Function => "function_call",
+            ResponsesOutputKind::Custom => "custom_tool_call",
         });
         // Only these have a status.
-        if matches!(self.kind, Kind::Message | Kind::Function) {
+        if matches!(self.kind, ResponsesOutputKind::Message | ResponsesOutputKind::Function) {
             line.push_str("\",\"status\":\"");
             line.push_str(status);
         }
         match self.kind {
-            Kind::Message => {
+            ResponsesOutputKind::Message => {
                 line.push_str("\",\"role\":\"assistant\",\"content\":[");
                 line.push_str(&self.content);
                 line.push(']');
             }
-            Kind::Reasoning => {
+            ResponsesOutputKind::Reasoning => {
                 line.push_str("\",\"summary\":[");
                 line.push_str(&self.content);
                 line.push(']');
-                if !self.sealed.is_empty() {
+                if !self.encrypted.is_empty() {
                     line.push_str(",\"encrypted_content\":\"");
-                    line.push_str(&self.sealed);
+                    line.push_str(&self.encrypted);
                     line.push('"');
                 }
             }
-            Kind::Function | Kind::Custom => {
+            ResponsesOutputKind::Function | ResponsesOutputKind::Custom => {
                 line.push_str("\",");
                 line.push_str(&self.about);
                 self.write_text(line);
@@ -163,11 +167,13 @@ impl Item {
             return;
         }
         line.push_str(match self.kind {
-            Kind::Reasoning => "{\"type\":\"summary_text\"",
-            Kind::Message | Kind::Function | Kind::Custom => "{\"type\":\"output_text\"",
+            ResponsesOutputKind::Reasoning => "{\"type\":\"summary_text\"",
+            ResponsesOutputKind::Message
+            | ResponsesOutputKind::Function
+            | ResponsesOutputKind::Custom => "{\"type\":\"output_text\"",
         });
         self.write_text(line);
-        if self.kind == Kind::Message {
+        if self.kind == ResponsesOutputKind::Message {
             line.push_str(",\"annotations\":[");
             line.push_str(&self.annotations);
             line.push_str("],\"logprobs\":[]");
@@ -176,23 +182,23 @@ impl Item {
     }
 
     /// Adds what is told of the open part or the call when it is whole: the part, or its text.
-    pub(super) fn write_whole(&self, line: &mut String, part: bool) {
+    pub(super) fn write_completed(&self, line: &mut String, part: bool) {
         match self.kind {
-            Kind::Message | Kind::Reasoning if part => {
+            ResponsesOutputKind::Message | ResponsesOutputKind::Reasoning if part => {
                 line.push_str(",\"part\":");
                 self.write_part(line);
             }
-            Kind::Message if self.refusal => {
+            ResponsesOutputKind::Message if self.refusal => {
                 line.push_str(",\"refusal\":\"");
                 line.push_str(&self.text);
                 line.push('"');
             }
-            Kind::Message => {
+            ResponsesOutputKind::Message => {
                 self.write_text(line);
                 line.push_str(",\"logprobs\":[]");
             }
-            Kind::Reasoning => self.write_text(line),
-            Kind::Function | Kind::Custom => {
+            ResponsesOutputKind::Reasoning => self.write_text(line),
+            ResponsesOutputKind::Function | ResponsesOutputKind::Custom => {
                 line.push(',');
                 line.push_str(&self.about);
                 self.write_text(line);
@@ -206,11 +212,11 @@ impl Item {
         line.push_str(&self.id);
         line.push('"');
         line.push_str(match self.kind {
-            Kind::Message => ",\"content_index\":",
-            Kind::Reasoning => ",\"summary_index\":",
-            Kind::Function | Kind::Custom => return,
+            ResponsesOutputKind::Message => ",\"content_index\":",
+            ResponsesOutputKind::Reasoning => ",\"summary_index\":",
+            ResponsesOutputKind::Function | ResponsesOutputKind::Custom => return,
         });
-        number(line, self.parts);
+        write_number(line, self.parts);
     }
 
     fn write_text(&self, line: &mut String) {

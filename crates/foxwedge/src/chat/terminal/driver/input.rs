@@ -9,36 +9,36 @@ use std::{
 use crossterm::event::{self, Event};
 use tokio::{sync::mpsc, time::timeout_at};
 
-use crate::chat::terminal::keys::{Gather, Key};
+use crate::chat::terminal::keys::{KeySequenceParser, TerminalKey};
 
 /// How long the rest of a sequence may take, unless `ESCDELAY` says otherwise: a line may be slow.
-const REST: Duration = Duration::from_millis(50);
+const DEFAULT_ESCAPE_DELAY: Duration = Duration::from_millis(50);
 /// The most that it may say.
-const LONGEST: u64 = 5_000;
+const MAX_ESCAPE_DELAY_MILLIS: u64 = 5_000;
 
 /// Something from the keyboard or the terminal.
 #[derive(Debug)]
-pub(super) enum Typed {
-    Key(Key, Instant),
+pub(super) enum TerminalInputEvent {
+    Key(TerminalKey, Instant),
     Resized,
     /// Nobody will type any more.
-    Gone,
+    Closed,
 }
 
 /// Reads the keyboard, in a thread of its own: reading cannot be waited for otherwise. The thread
 /// ends with the process.
-pub(super) struct Input {
+pub(super) struct KeyboardReader {
     events: mpsc::UnboundedReceiver<(Event, Instant)>,
-    gather: Gather,
+    parser: KeySequenceParser,
     /// When what is gathered came.
     since: Instant,
-    rest: Duration,
-    ready: VecDeque<Typed>,
+    escape_delay: Duration,
+    ready: VecDeque<TerminalInputEvent>,
     gone: bool,
 }
 
-impl Input {
-    pub(super) fn listen() -> Input {
+impl KeyboardReader {
+    pub(super) fn listen() -> KeyboardReader {
         let (sender, events) = mpsc::unbounded_channel();
         thread::spawn(move || {
             while let Ok(event) = event::read() {
@@ -48,13 +48,22 @@ impl Input {
             }
         });
         let said = env::var("ESCDELAY").ok().and_then(|delay| delay.trim().parse().ok());
-        let rest = said.map_or(REST, |delay: u64| Duration::from_millis(delay.min(LONGEST)));
-        let (gather, since) = (Gather::default(), Instant::now());
-        Input { events, gather, since, rest, ready: VecDeque::new(), gone: false }
+        let rest = said.map_or(DEFAULT_ESCAPE_DELAY, |delay: u64| {
+            Duration::from_millis(delay.min(MAX_ESCAPE_DELAY_MILLIS))
+        });
+        let (gather, since) = (KeySequenceParser::default(), Instant::now());
+        KeyboardReader {
+            events,
+            parser: gather,
+            since,
+            escape_delay: rest,
+            ready: VecDeque::new(),
+            gone: false,
+        }
     }
 
     /// Waits for the next one. Nothing is lost if it is not waited for to the end.
-    pub(super) async fn next(&mut self) -> Typed {
+    pub(super) async fn next(&mut self) -> TerminalInputEvent {
         loop {
             if let Some(typed) = self.ready.pop_front() {
                 return typed;
@@ -62,40 +71,44 @@ impl Input {
             if self.gone {
                 std::future::pending::<()>().await;
             }
-            let event = match self.gather.waits() {
-                true => timeout_at((self.since + self.rest).into(), self.events.recv()).await,
+            let event = match self.parser.is_pending() {
+                true => {
+                    timeout_at((self.since + self.escape_delay).into(), self.events.recv()).await
+                }
                 false => Ok(self.events.recv().await),
             };
             match event {
-                Ok(Some((event, at))) => self.take(event, at),
+                Ok(Some((event, at))) => self.take_event(event, at),
                 Ok(None) => {
                     self.gone = true;
-                    return Typed::Gone;
+                    return TerminalInputEvent::Closed;
                 }
                 Err(_) => self.expire(),
             }
         }
     }
 
-    fn take(&mut self, event: Event, at: Instant) {
+    fn take_event(&mut self, event: Event, at: Instant) {
         // It may have waited in the channel: the times decide what belongs together.
-        if self.gather.waits() && at > self.since + self.rest {
+        if self.parser.is_pending() && at > self.since + self.escape_delay {
             self.expire();
         }
         match event {
             Event::Key(key) => {
                 self.since = at;
-                let keys = self.gather.push(key).into_iter();
-                self.ready.extend(keys.map(|key| Typed::Key(key, at)));
+                let keys = self.parser.push(key).into_iter();
+                self.ready.extend(keys.map(|key| TerminalInputEvent::Key(key, at)));
             }
-            Event::Paste(text) => self.ready.push_back(Typed::Key(Key::Paste(text), at)),
-            Event::Resize(_, _) => self.ready.push_back(Typed::Resized),
+            Event::Paste(text) => {
+                self.ready.push_back(TerminalInputEvent::Key(TerminalKey::Paste(text), at))
+            }
+            Event::Resize(_, _) => self.ready.push_back(TerminalInputEvent::Resized),
             Event::FocusGained | Event::FocusLost | Event::Mouse(_) => {}
         }
     }
 
     fn expire(&mut self) {
-        let key = self.gather.expire();
-        self.ready.extend(key.map(|key| Typed::Key(key, self.since)));
+        let key = self.parser.expire();
+        self.ready.extend(key.map(|key| TerminalInputEvent::Key(key, self.since)));
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 /// What was heard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(unix), expect(dead_code, reason = "only unix has such signals"))]
-pub(super) enum Heard {
+pub(super) enum TerminalSignal {
     /// As Ctrl-C.
     Interrupt,
     /// We have to end, with this code.
@@ -15,7 +15,7 @@ pub(super) enum Heard {
 }
 
 #[cfg(unix)]
-pub(super) struct Signals {
+pub(super) struct TerminalSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hangup: tokio::signal::unix::Signal,
@@ -23,10 +23,10 @@ pub(super) struct Signals {
 }
 
 #[cfg(unix)]
-impl Signals {
-    pub(super) fn listen() -> io::Result<Signals> {
+impl TerminalSignals {
+    pub(super) fn listen() -> io::Result<TerminalSignals> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
+        Ok(TerminalSignals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
@@ -34,12 +34,12 @@ impl Signals {
         })
     }
 
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> TerminalSignal {
         tokio::select! {
-            _ = self.interrupt.recv() => Heard::Interrupt,
-            _ = self.terminate.recv() => Heard::End(143),
-            _ = self.hangup.recv() => Heard::End(129),
-            _ = self.continued.recv() => Heard::Continued,
+            _ = self.interrupt.recv() => TerminalSignal::Interrupt,
+            _ = self.terminate.recv() => TerminalSignal::End(143),
+            _ = self.hangup.recv() => TerminalSignal::End(129),
+            _ = self.continued.recv() => TerminalSignal::Continued,
         }
     }
 }
@@ -53,15 +53,15 @@ pub(super) fn suspend() {
 }
 
 #[cfg(not(unix))]
-pub(super) struct Signals;
+pub(super) struct TerminalSignals;
 
 #[cfg(not(unix))]
-impl Signals {
-    pub(super) fn listen() -> io::Result<Signals> {
-        Ok(Signals)
+impl TerminalSignals {
+    pub(super) fn listen() -> io::Result<TerminalSignals> {
+        Ok(TerminalSignals)
     }
 
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> TerminalSignal {
         std::future::pending().await
     }
 }

@@ -1,10 +1,10 @@
 //! Questions: which key is an answer, and which is not.
 
-use foxwedge_run::{Change, Outcome, Status};
+use foxwedge_run::{Outcome, ToolStatus, UiChange};
 use serde_json::json;
 
 use super::story::{Story, tool};
-use crate::chat::terminal::keys::Key;
+use crate::chat::terminal::keys::TerminalKey;
 
 fn asked() -> Story {
     let mut story = Story::new();
@@ -37,7 +37,7 @@ fn what_was_typed_before_the_question_was_seen_is_no_answer() {
     // The editor is not empty: a key belongs to it, until somebody turns to the question.
     assert_eq!(story.text("y"), "");
     assert!(story.below().contains("Tab turns to the question"));
-    story.key(Key::Tab);
+    story.key(TerminalKey::Tab);
     assert_eq!(story.text("n"), "1 no");
     assert_eq!(story.screen.editor.text(), "yes, yesyy");
 }
@@ -48,9 +48,9 @@ fn a_key_right_behind_the_question_goes_to_the_editor() {
     story.wait(10);
     assert_eq!(story.text("y"), "");
     assert_eq!(story.screen.editor.text(), "y");
-    story.key(Key::Backspace);
+    story.key(TerminalKey::Backspace);
     assert_eq!(story.text("y"), "");
-    story.key(Key::Backspace);
+    story.key(TerminalKey::Backspace);
     story.wait(1_000);
     assert_eq!(story.text("y"), "1 yes");
 }
@@ -62,12 +62,12 @@ fn a_no_can_have_a_reason_and_what_was_typed_comes_back() {
     story.text("draft");
     story.ask("run", json!({"command":"make"}));
     story.wait(1_000);
-    story.key(Key::Tab);
+    story.key(TerminalKey::Tab);
     story.text("t");
     assert!(story.below().contains("why not? ▏"));
     story.text("too");
     // Esc goes back to the question and stops nothing.
-    assert_eq!(story.key(Key::Esc), "");
+    assert_eq!(story.key(TerminalKey::Esc), "");
     story.text("t");
     assert_eq!(story.text("too slow\n"), "1 no: too slow");
     assert_eq!(story.screen.editor.text(), "draft");
@@ -84,8 +84,8 @@ fn a_no_without_a_reason_is_a_no() {
 fn esc_stops_the_run_and_the_question_goes_with_it() {
     let mut story = asked();
     story.wait(1_000);
-    assert_eq!(story.key(Key::Esc), "press");
-    story.end(Outcome::Stopped, &[(Status::Cancelled, 1)]);
+    assert_eq!(story.key(TerminalKey::Esc), "press");
+    story.end(Outcome::Stopped, &[(ToolStatus::Cancelled, 1)]);
     assert_eq!(story.below(), "\n> ▏");
     // Nobody is asked any more: a key is typed text.
     assert_eq!(story.text("y"), "");
@@ -101,7 +101,7 @@ fn questions_come_one_behind_the_other_and_each_is_seen_first() {
     assert_eq!(story.text("y"), "1 yes");
     // Whoever pressed twice has not seen the second.
     assert_eq!(story.text("y"), "");
-    story.key(Key::Backspace);
+    story.key(TerminalKey::Backspace);
     story.wait(1_000);
     assert_eq!(story.text("n"), "2 no");
 }
@@ -122,12 +122,12 @@ fn a_question_that_nobody_asks_any_more_is_gone() {
     story.wait(1_000);
     story.text("t");
     story.text("because");
-    let content = foxwedge_run::Json::string("cancelled");
-    let (status, reason) = (Status::Cancelled, None);
-    story.tell(Change::ToolSettled { tool: tool("c1"), status, reason, content });
+    let content = foxwedge_run::RawJson::string("cancelled");
+    let (status, reason) = (ToolStatus::Cancelled, None);
+    story.tell(UiChange::ToolSettled { tool: tool("c1"), status, reason, content });
     assert!(!story.below().contains("cargo test"));
     assert_eq!(story.screen.editor.text(), "");
     // What was typed as a reason is not lost.
-    story.key(Key::Up);
+    story.key(TerminalKey::Up);
     assert_eq!(story.screen.editor.text(), "because");
 }

@@ -1,11 +1,11 @@
 //! The rows below: they say what is under way, and they fit whatever the terminal is.
 
-use foxwedge_run::{Change, Json};
+use foxwedge_run::{RawJson, UiChange};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use super::story::{Story, tool};
-use crate::chat::terminal::{Start, keys::Key};
+use crate::chat::terminal::{TerminalStart, keys::TerminalKey};
 
 fn crowded(width: usize, height: usize) -> Story {
     let mut story = Story::sized(width, height);
@@ -14,12 +14,12 @@ fn crowded(width: usize, height: usize) -> Story {
         "A line that is done.\nA line that goes on and on until it is longer than a row, 中文 too",
     );
     story.call("1", "run", r#"{"command":"cargo test --workspace --all-targets"}"#);
-    let content = Json::string("   Compiling foxwedge v0.1.0\nerror: no\n");
-    story.tell(Change::ToolProgress { tool: tool("1"), content });
+    let content = RawJson::string("   Compiling foxwedge v0.1.0\nerror: no\n");
+    story.tell(UiChange::ToolProgress { tool: tool("1"), content });
     story.call("2", "read", r#"{"path":"src/main.rs"}"#);
     story.text("and then this\nand that\n");
     story.text("half a ");
-    story.key(Key::NewLine);
+    story.key(TerminalKey::NewLine);
     story.text("prompt");
     story.wait(3_000);
     story
@@ -64,7 +64,7 @@ fn a_question_stands_above_the_editor() {
 #[test]
 fn a_slash_lists_commands() {
     let commands = vec![("/compact".to_owned(), "makes the history shorter".to_owned())];
-    let mut story = Story::begun(Start { commands, ..Start::default() }, 40, 20);
+    let mut story = Story::begun(TerminalStart { commands, ..TerminalStart::default() }, 40, 20);
     story.text("/");
     assert_snapshot!(story.below(), @r"
     > /▏
@@ -77,15 +77,15 @@ fn a_slash_lists_commands() {
 
 #[test]
 fn a_beginning_shows_who_is_there_and_what_was_said() {
-    use crate::chat::terminal::Before;
-    let start = Start {
+    use crate::chat::terminal::TerminalHistoryItem;
+    let start = TerminalStart {
         greeting: vec!["foxwedge chat".to_owned(), "scripted".to_owned()],
-        before: vec![
-            Before::Prompt("look\nhere".to_owned()),
-            Before::Call("✓ read  a.rs  done".to_owned()),
-            Before::Text("It is **fine**.\n".to_owned()),
+        past_items: vec![
+            TerminalHistoryItem::Prompt("look\nhere".to_owned()),
+            TerminalHistoryItem::Call("✓ read  a.rs  done".to_owned()),
+            TerminalHistoryItem::Text("It is **fine**.\n".to_owned()),
         ],
-        ..Start::default()
+        ..TerminalStart::default()
     };
     let mut story = Story::begun(start, 40, 20);
     assert_snapshot!(story.above(), @r"

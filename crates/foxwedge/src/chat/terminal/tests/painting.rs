@@ -2,21 +2,21 @@
 //! and the rows below, and nothing else.
 
 use anstyle::Style;
-use foxwedge_run::{Outcome, Status};
+use foxwedge_run::{Outcome, ToolStatus};
 
 use super::story::Story;
 use crate::{
     chat::terminal::{
-        keys::Key,
-        paint::{Colours, Painter},
-        row::Row,
+        keys::TerminalKey,
+        paint::{TerminalColors, TerminalPainter},
+        row::StyledRow,
     },
-    say::BOLD,
+    cli_output::BOLD,
 };
 
 struct Terminal {
     story: Story,
-    painter: Painter,
+    painter: TerminalPainter,
     emulator: vt100::Parser,
     /// Everything that went above.
     above: Vec<String>,
@@ -25,7 +25,7 @@ struct Terminal {
 impl Terminal {
     fn new(width: u16, height: u16) -> Terminal {
         let story = Story::sized(width.into(), height.into());
-        let painter = Painter::new(Colours::Shown, width.into());
+        let painter = TerminalPainter::new(TerminalColors::Shown, width.into());
         let emulator = vt100::Parser::new(height, width, 1_000);
         Terminal { story, painter, emulator, above: Vec::new() }
     }
@@ -33,14 +33,14 @@ impl Terminal {
     /// Paints, and looks whether the screen is what it should be.
     fn step(&mut self) {
         let above = self.story.screen.take_rows();
-        self.above.extend(above.iter().map(Row::plain));
+        self.above.extend(above.iter().map(StyledRow::plain));
         let live = self.story.live();
         let bytes = self.painter.paint(&above, &live);
         self.emulator.process(bytes.as_bytes());
         let screen = self.emulator.screen();
         let (height, width) = screen.size();
         let shown: Vec<String> = screen.rows(0, width).collect();
-        let below: Vec<String> = live.rows.iter().map(Row::plain).collect();
+        let below: Vec<String> = live.rows.iter().map(StyledRow::plain).collect();
         let expected: Vec<&str> =
             self.above.iter().chain(&below).map(|row| row.trim_end()).collect();
         let (row, column) = screen.cursor_position();
@@ -79,19 +79,23 @@ fn a_whole_story_leaves_no_garbage() {
     terminal.step();
     terminal.story.wait(2_000);
     terminal.step();
-    terminal.story.key(Key::Esc);
+    terminal.story.key(TerminalKey::Esc);
     terminal.step();
-    terminal.story.settle("1", Status::Interrupted, "a\nb\nc\nd\ne\nf\n\u{1b}[2J\u{1b}]0;x\u{7}g");
+    terminal.story.settle(
+        "1",
+        ToolStatus::Interrupted,
+        "a\nb\nc\nd\ne\nf\n\u{1b}[2J\u{1b}]0;x\u{7}g",
+    );
     terminal.step();
-    terminal.story.end(Outcome::Stopped, &[(Status::Interrupted, 1)]);
+    terminal.story.end(Outcome::Stopped, &[(ToolStatus::Interrupted, 1)]);
     terminal.step();
-    terminal.story.key(Key::Up);
+    terminal.story.key(TerminalKey::Up);
     terminal.step();
     for _ in 0..30 {
-        terminal.story.key(Key::NewLine);
+        terminal.story.key(TerminalKey::NewLine);
         terminal.step();
     }
-    terminal.story.key(Key::Interrupt);
+    terminal.story.key(TerminalKey::Interrupt);
     terminal.step();
 }
 
@@ -111,7 +115,7 @@ fn a_terminal_that_becomes_wider_or_higher_is_drawn_over() {
 
 #[test]
 fn a_terminal_that_becomes_narrower_has_broken_our_rows() {
-    let mut painter = Painter::new(Colours::Shown, 40);
+    let mut painter = TerminalPainter::new(TerminalColors::Shown, 40);
     let mut story = Story::sized(40, 10);
     story.busy();
     story.say("a text of thirty columns, or so");
@@ -125,12 +129,13 @@ fn a_terminal_that_becomes_narrower_has_broken_our_rows() {
 
 #[test]
 fn colours_are_shown_or_left_out_and_words_stay() {
-    let row = Row::of(BOLD, "strong").with(Style::new(), " plain");
+    let row = StyledRow::of(BOLD, "strong").with(Style::new(), " plain");
     let live = Story::new().live();
-    for (colours, expected) in
-        [(Colours::Shown, "\u{1b}[1mstrong\u{1b}[0m plain"), (Colours::LeftOut, "strong plain")]
-    {
-        let bytes = Painter::new(colours, 40).paint(std::slice::from_ref(&row), &live);
+    for (colours, expected) in [
+        (TerminalColors::Shown, "\u{1b}[1mstrong\u{1b}[0m plain"),
+        (TerminalColors::LeftOut, "strong plain"),
+    ] {
+        let bytes = TerminalPainter::new(colours, 40).paint(std::slice::from_ref(&row), &live);
         assert!(bytes.contains(expected), "{bytes:?}");
     }
 }
@@ -140,7 +145,7 @@ fn leaving_takes_the_live_rows_away() {
     let mut terminal = Terminal::new(40, 10);
     terminal.story.text("typed");
     terminal.step();
-    let bytes = terminal.painter.leave(&[Row::of(Style::new(), "come back")]);
+    let bytes = terminal.painter.leave(&[StyledRow::of(Style::new(), "come back")]);
     terminal.emulator.process(bytes.as_bytes());
     let screen = terminal.emulator.screen();
     assert_eq!(screen.contents().trim_end(), "come back");
@@ -155,14 +160,14 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_sequence() {
     story.text("x\n");
     story.say(&format!("{evil}\n{evil}"));
     story.think(evil);
-    story.key(Key::Thoughts);
+    story.key(TerminalKey::Thoughts);
     story.call("1", evil, &serde_json::json!({ "command": evil }).to_string());
     story.ask(evil, serde_json::json!({ "command": format!("{evil}\n{evil}"), "b": evil }));
-    story.key(Key::Paste(evil.to_owned()));
+    story.key(TerminalKey::Paste(evil.to_owned()));
     story.wait(1_000);
-    let mut painter = Painter::new(Colours::LeftOut, 60);
+    let mut painter = TerminalPainter::new(TerminalColors::LeftOut, 60);
     let mut bytes = painter.paint(&story.screen.take_rows(), &story.live());
-    story.settle("1", Status::Failed, evil);
+    story.settle("1", ToolStatus::Failed, evil);
     story.text("\n");
     bytes.push_str(&painter.paint(&story.screen.take_rows(), &story.live()));
     story.end(Outcome::Stopped, &[]);

@@ -1,44 +1,44 @@
 //! Stopping and leaving: what Esc, Ctrl-C and Ctrl-D mean, when.
 
-use foxwedge_run::{Outcome, Status};
+use foxwedge_run::{Outcome, ToolStatus};
 
 use super::story::Story;
-use crate::chat::terminal::keys::Key;
+use crate::chat::terminal::keys::TerminalKey;
 
 #[test]
 fn the_first_press_asks_the_second_forces_and_only_ctrl_c_leaves() {
     let mut story = Story::new();
     story.busy();
     story.call("1", "run", r#"{"command":"sleep 60"}"#);
-    assert_eq!(story.key(Key::Esc), "press");
+    assert_eq!(story.key(TerminalKey::Esc), "press");
     let status = "stopping: waiting for tools (press again to kill them)";
     assert!(story.below().contains(status), "{}", story.below());
-    assert_eq!(story.key(Key::Interrupt), "press");
+    assert_eq!(story.key(TerminalKey::Interrupt), "press");
     assert!(story.below().contains("stopping by force"));
-    assert_eq!(story.key(Key::Esc), "");
-    assert_eq!(story.key(Key::Interrupt), "leave 130");
+    assert_eq!(story.key(TerminalKey::Esc), "");
+    assert_eq!(story.key(TerminalKey::Interrupt), "leave 130");
 }
 
 #[test]
 fn what_a_stop_left_is_told_in_numbers() {
-    let table: [(&[(Status, usize)], &str); 4] = [
+    let table: [(&[(ToolStatus, usize)], &str); 4] = [
         (&[], "⊘ stopped; the history is valid"),
         (
             &[
-                (Status::Succeeded, 1),
-                (Status::Failed, 1),
-                (Status::Cancelled, 1),
-                (Status::Interrupted, 1),
+                (ToolStatus::Succeeded, 1),
+                (ToolStatus::Failed, 1),
+                (ToolStatus::Cancelled, 1),
+                (ToolStatus::Interrupted, 1),
             ],
             "⊘ stopped: kept 2 results, 1 cancelled, 1 interrupted; the\n  history is valid",
         ),
-        (&[(Status::Succeeded, 1)], "⊘ stopped: kept 1 result; the history is valid"),
-        (&[(Status::Denied, 2)], "⊘ stopped: 2 denied; the history is valid"),
+        (&[(ToolStatus::Succeeded, 1)], "⊘ stopped: kept 1 result; the history is valid"),
+        (&[(ToolStatus::Denied, 2)], "⊘ stopped: 2 denied; the history is valid"),
     ];
     for (counts, expected) in table {
         let mut story = Story::new();
         story.busy();
-        story.key(Key::Esc);
+        story.key(TerminalKey::Esc);
         story.end(Outcome::Stopped, counts);
         assert_eq!(story.above().trim_start(), expected);
     }
@@ -49,7 +49,7 @@ fn unsent_text_survives_a_stop() {
     let mut story = Story::new();
     story.busy();
     story.text("half a thought");
-    story.key(Key::Esc);
+    story.key(TerminalKey::Esc);
     story.end(Outcome::Stopped, &[]);
     assert_eq!(story.screen.editor.text(), "half a thought");
 }
@@ -68,22 +68,22 @@ fn a_stopped_run_leaves_no_unfinished_text_and_no_calls_below() {
 #[test]
 fn esc_while_idle_does_nothing_and_twice_clears() {
     let mut story = Story::new();
-    assert_eq!(story.key(Key::Esc), "");
+    assert_eq!(story.key(TerminalKey::Esc), "");
     story.wait(100);
-    story.key(Key::Esc);
+    story.key(TerminalKey::Esc);
     story.text("typed");
-    assert_eq!(story.key(Key::Esc), "");
+    assert_eq!(story.key(TerminalKey::Esc), "");
     assert_eq!(story.screen.editor.text(), "typed");
     // Two that are far apart, or have something between them, are not twice.
     story.wait(5_000);
-    story.key(Key::Esc);
+    story.key(TerminalKey::Esc);
     story.text("!");
-    story.key(Key::Esc);
+    story.key(TerminalKey::Esc);
     assert_eq!(story.screen.editor.text(), "typed!");
     story.wait(100);
-    story.key(Key::Esc);
+    story.key(TerminalKey::Esc);
     assert_eq!(story.screen.editor.text(), "");
-    story.key(Key::Up);
+    story.key(TerminalKey::Up);
     assert_eq!(story.screen.editor.text(), "typed!");
 }
 
@@ -91,47 +91,47 @@ fn esc_while_idle_does_nothing_and_twice_clears() {
 fn ctrl_c_while_idle_clears_first_and_leaves_when_pressed_twice() {
     let mut story = Story::new();
     story.text("typed");
-    assert_eq!(story.key(Key::Interrupt), "");
+    assert_eq!(story.key(TerminalKey::Interrupt), "");
     assert_eq!(story.screen.editor.text(), "");
-    story.key(Key::Up);
+    story.key(TerminalKey::Up);
     assert_eq!(story.screen.editor.text(), "typed");
-    story.key(Key::Interrupt);
+    story.key(TerminalKey::Interrupt);
     story.wait(5_000);
-    assert_eq!(story.key(Key::Interrupt), "");
+    assert_eq!(story.key(TerminalKey::Interrupt), "");
     assert!(story.below().contains("press Ctrl-D or Ctrl-C again to leave"));
     story.wait(500);
-    assert_eq!(story.key(Key::Interrupt), "leave 0");
+    assert_eq!(story.key(TerminalKey::Interrupt), "leave 0");
 }
 
 #[test]
 fn a_key_between_two_ctrl_c_takes_the_first_back() {
     let mut story = Story::new();
-    story.key(Key::Interrupt);
+    story.key(TerminalKey::Interrupt);
     story.text("x");
-    story.key(Key::Backspace);
-    assert_eq!(story.key(Key::Interrupt), "");
+    story.key(TerminalKey::Backspace);
+    assert_eq!(story.key(TerminalKey::Interrupt), "");
 }
 
 #[test]
 fn ctrl_c_that_stopped_a_run_does_not_also_leave() {
     let mut story = Story::new();
     story.busy();
-    story.key(Key::Interrupt);
+    story.key(TerminalKey::Interrupt);
     story.end(Outcome::Stopped, &[]);
-    assert_eq!(story.key(Key::Interrupt), "");
+    assert_eq!(story.key(TerminalKey::Interrupt), "");
 }
 
 #[test]
 fn ctrl_d_leaves_only_an_empty_editor_with_nothing_at_work() {
     let mut story = Story::new();
     story.text("ab");
-    story.key(Key::Home);
-    assert_eq!(story.key(Key::EndOfInput), "");
+    story.key(TerminalKey::Home);
+    assert_eq!(story.key(TerminalKey::EndOfInput), "");
     assert_eq!(story.screen.editor.text(), "b");
-    story.key(Key::EndOfInput);
-    assert_eq!(story.key(Key::EndOfInput), "leave 0");
+    story.key(TerminalKey::EndOfInput);
+    assert_eq!(story.key(TerminalKey::EndOfInput), "leave 0");
     let mut story = Story::new();
     story.busy();
-    assert_eq!(story.key(Key::EndOfInput), "");
+    assert_eq!(story.key(TerminalKey::EndOfInput), "");
     assert!(story.below().contains("something is at work"));
 }

@@ -1,12 +1,14 @@
 //! Typing: what is sent, what waits, and that nothing typed is lost.
 
-use foxwedge_run::{Change, Outcome, Started, Status};
+use foxwedge_run::{Outcome, RunStart, ToolStatus, UiChange};
 
 use super::story::Story;
-use crate::chat::terminal::{Reply, Start, Then, keys::Key, screen::Trouble};
+use crate::chat::terminal::{
+    CommandFollowUp, CommandReply, TerminalStart, keys::TerminalKey, screen::ScreenError,
+};
 
-fn started() -> Change {
-    Change::RunStarted { epoch: 2, at: None, started: Started::default() }
+fn started() -> UiChange {
+    UiChange::RunStarted { epoch: 2, at: None, started: RunStart::default() }
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn a_run_that_ended_well_although_it_was_stopped_sends_nothing() {
     let mut story = Story::new();
     story.busy();
     story.text("later\n");
-    story.key(Key::Esc);
+    story.key(TerminalKey::Esc);
     assert_eq!(story.end(Outcome::Completed, &[]), "");
 }
 
@@ -71,7 +73,7 @@ fn a_queued_prompt_whose_run_could_not_begin_still_waits() {
     story.text("later\n");
     assert_eq!(story.end(Outcome::Completed, &[]), "send later");
     let (message, help) = ("the store is gone".to_owned(), Some("look for it".to_owned()));
-    story.screen.ended(Err(Trouble { message, help }));
+    story.screen.on_run_ended(Err(ScreenError { message, help }));
     assert!(story.above().ends_with("error: the store is gone\n  help: look for it"));
     assert_eq!(story.text("\n"), "send later");
 }
@@ -81,19 +83,20 @@ fn the_up_arrow_takes_back_what_waits() {
     let mut story = Story::new();
     story.busy();
     story.text("first\nsecond\n");
-    assert_eq!(story.key(Key::Up), "queue [first]");
+    assert_eq!(story.key(TerminalKey::Up), "queue [first]");
     assert_eq!(story.screen.editor.text(), "second");
     // Now the editor is not empty: the history comes.
-    assert_eq!(story.key(Key::Up), "");
+    assert_eq!(story.key(TerminalKey::Up), "");
     assert_eq!(story.screen.editor.text(), "second");
-    story.key(Key::Up);
-    story.key(Key::Up);
+    story.key(TerminalKey::Up);
+    story.key(TerminalKey::Up);
     assert_eq!(story.screen.editor.text(), "go");
 }
 
 #[test]
 fn what_waited_when_the_process_died_is_shown_and_sent_by_enter() {
-    let start = Start { queued: vec!["from before".to_owned()], ..Start::default() };
+    let start =
+        TerminalStart { queued: vec!["from before".to_owned()], ..TerminalStart::default() };
     let mut story = Story::begun(start, 60, 20);
     assert!(story.below().contains("queued: from before"));
     assert_eq!(story.text("\n"), "send from before");
@@ -105,9 +108,10 @@ fn commands_wait_too_and_the_queue_goes_on_behind_them() {
     story.busy();
     story.text("/compact\nmore\n");
     assert_eq!(story.end(Outcome::Completed, &[]), "command /compact");
-    let reply = Reply { lines: vec!["shorter now".to_owned()], then: Then::Stay };
-    let acts = story.screen.replied(Ok(&reply));
-    assert_eq!(format!("{acts:?}"), r#"[Queued(["more"]), Send("more")]"#);
+    let reply =
+        CommandReply { lines: vec!["shorter now".to_owned()], follow_up: CommandFollowUp::Stay };
+    let acts = story.screen.on_command_reply(Ok(&reply));
+    assert_eq!(format!("{acts:?}"), r#"[SaveQueue(["more"]), Send("more")]"#);
 }
 
 #[test]
@@ -115,10 +119,13 @@ fn a_command_may_fill_the_editor_and_loses_nothing() {
     let mut story = Story::new();
     story.text("/undo\n");
     story.text("typed");
-    let reply = Reply { lines: Vec::new(), then: Then::Edit("the old prompt".to_owned()) };
-    story.screen.replied(Ok(&reply));
+    let reply = CommandReply {
+        lines: Vec::new(),
+        follow_up: CommandFollowUp::Edit("the old prompt".to_owned()),
+    };
+    story.screen.on_command_reply(Ok(&reply));
     assert_eq!(story.screen.editor.text(), "the old prompt");
-    story.key(Key::Up);
+    story.key(TerminalKey::Up);
     assert_eq!(story.screen.editor.text(), "typed");
 }
 
@@ -136,10 +143,13 @@ fn tab_completes_commands() {
         ("/th", "/thoughts "),
     ];
     for (typed, expected) in table {
-        let mut story =
-            Story::begun(Start { commands: commands.clone(), ..Start::default() }, 60, 20);
+        let mut story = Story::begun(
+            TerminalStart { commands: commands.clone(), ..TerminalStart::default() },
+            60,
+            20,
+        );
         story.text(typed);
-        story.key(Key::Tab);
+        story.key(TerminalKey::Tab);
         assert_eq!(story.screen.editor.text(), expected, "{typed}");
     }
 }
@@ -153,7 +163,7 @@ fn thoughts_are_hidden_until_somebody_wants_them() {
     assert!(story.below().contains("thinking 3s"));
     story.thought_over();
     assert_eq!(story.above(), "\n… thought for 3.0s");
-    story.key(Key::Thoughts);
+    story.key(TerminalKey::Thoughts);
     assert_eq!(story.above(), "┊ first\n┊ second");
     story.think("again\nand");
     assert_eq!(story.above(), "┊ again");
@@ -171,9 +181,9 @@ fn lines_of_different_kinds_stand_apart() {
     story.text("do it\n");
     story.say("I will.\nNow");
     story.call("1", "read", r#"{"path":"a.rs"}"#);
-    story.tell(Change::TextClosed(foxwedge_run::Part { id: "t".into(), parent: None }));
+    story.tell(UiChange::TextClosed(foxwedge_run::UiPart { id: "t".into(), parent: None }));
     story.wait(1_200);
-    story.settle("1", Status::Succeeded, "text");
+    story.settle("1", ToolStatus::Succeeded, "text");
     story.say("\n\nDone.");
     story.end(Outcome::Completed, &[]);
     let expected = "> do it\n\nI will.\nNow\n\n✓ read  a.rs  done 1.2s\n\nDone.";
@@ -186,7 +196,7 @@ fn what_waits_in_another_session_is_not_overwritten() {
     story.busy();
     story.text("here\n");
     story.end(Outcome::Stopped, &[]);
-    let acts = story.screen.turned(vec!["there".to_owned()]);
-    assert_eq!(format!("{acts:?}"), r#"[Queued(["here", "there"])]"#);
-    assert_eq!(Story::new().screen.turned(Vec::new()), []);
+    let acts = story.screen.on_session_switch(vec!["there".to_owned()]);
+    assert_eq!(format!("{acts:?}"), r#"[SaveQueue(["here", "there"])]"#);
+    assert_eq!(Story::new().screen.on_session_switch(Vec::new()), []);
 }

@@ -3,74 +3,74 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anstyle::Style;
-use foxwedge_run::{Id, Json, Reason, Status, ToolRef};
+use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
 
 use crate::{
+    cli_output::{BOLD, DIM, clean},
     runs::{
-        Times,
-        draw::{self, Card, Signs, about},
+        RunTimes,
+        draw::{self, CallLine, SignSet, call_subject},
     },
-    say::{BOLD, DIM, clean},
-    screen::{Line, fit},
+    screen::{StyledLine, fit_columns},
 };
 
 /// Calls that are named below the lines.
-const NAMED: usize = 2;
+const MAX_NAMED_CALLS: usize = 2;
 
 /// Every call that is not settled, and the names of those that were.
 #[derive(Default)]
-pub(super) struct Calls {
-    all: HashMap<(Id, ToolRef), Seen>,
+pub(super) struct FollowCallTable {
+    all: HashMap<(SharedId, ToolRef), FollowCallEntry>,
     /// The newest call of an id, which is how sub-agents name theirs.
-    by_id: HashMap<(Id, Id), ToolRef>,
+    by_id: HashMap<(SharedId, SharedId), ToolRef>,
     /// Those that are not settled, in the order in which they were opened.
-    open: BTreeMap<u64, (Id, ToolRef)>,
+    open: BTreeMap<u64, (SharedId, ToolRef)>,
     number: u64,
 }
 
-struct Seen {
+struct FollowCallEntry {
     number: u64,
-    name: Id,
+    name: SharedId,
     title: Option<String>,
     about: String,
-    parent: Option<Id>,
-    status: Status,
+    parent: Option<SharedId>,
+    status: ToolStatus,
 }
 
 /// A call whose sub-agent is at work.
-pub(super) struct Header {
-    name: Id,
+pub(super) struct SubAgentHeader {
+    name: SharedId,
     about: String,
     depth: usize,
 }
 
-impl Header {
-    pub(super) fn line(&self, signs: Signs) -> Line {
+impl SubAgentHeader {
+    pub(super) fn line(&self, signs: SignSet) -> StyledLine {
         let indent = "  ".repeat(self.depth.min(8));
-        Line::new()
+        StyledLine::new()
             .with(DIM, format!("{indent}{} ", signs.below()))
             .with(BOLD, clean(&self.name))
-            .with(Style::new(), format!("  {}", fit(&self.about, 72)))
+            .with(Style::new(), format!("  {}", fit_columns(&self.about, 72)))
     }
 }
 
-impl Calls {
+impl FollowCallTable {
     pub(super) fn open(
         &mut self,
-        run: &Id,
+        run: &SharedId,
         tool: &ToolRef,
-        name: &Id,
-        parent: Option<&Id>,
+        name: &SharedId,
+        parent: Option<&SharedId>,
         title: Option<&str>,
     ) {
         self.number += 1;
-        let seen = Seen {
+        let seen = FollowCallEntry {
             number: self.number,
             name: name.clone(),
             title: title.map(str::to_owned),
-            about: about(title, None),
+            about: call_subject(title, None),
             parent: parent.cloned(),
-            status: Status::Pending,
+            status: ToolStatus::Pending,
         };
         let key = (run.clone(), tool.clone());
         self.by_id.insert((run.clone(), tool.call.clone()), tool.clone());
@@ -78,91 +78,96 @@ impl Calls {
         self.all.insert(key, seen);
     }
 
-    pub(super) fn ready(&mut self, run: &Id, tool: &ToolRef, input: &Json) {
-        if let Some(seen) = self.seen(run, tool) {
-            seen.about = about(seen.title.as_deref(), Some(input));
+    pub(super) fn set_input(&mut self, run: &SharedId, tool: &ToolRef, input: &RawJson) {
+        if let Some(seen) = self.find_mut(run, tool) {
+            seen.about = call_subject(seen.title.as_deref(), Some(input));
         }
     }
 
-    pub(super) fn status(&mut self, run: &Id, tool: &ToolRef, status: Status) {
-        if let Some(seen) = self.seen(run, tool) {
+    pub(super) fn set_status(&mut self, run: &SharedId, tool: &ToolRef, status: ToolStatus) {
+        if let Some(seen) = self.find_mut(run, tool) {
             seen.status = status;
         }
     }
 
     /// What is asked says more than the arguments.
-    pub(super) fn asked(&mut self, run: &Id, tool: &ToolRef, prompt: Option<&str>) {
-        if let (Some(seen), Some(prompt)) = (self.seen(run, tool), prompt)
+    pub(super) fn set_question(&mut self, run: &SharedId, tool: &ToolRef, prompt: Option<&str>) {
+        if let (Some(seen), Some(prompt)) = (self.find_mut(run, tool), prompt)
             && seen.about.is_empty()
         {
-            seen.about = about(Some(prompt), None);
+            seen.about = call_subject(Some(prompt), None);
         }
     }
 
-    pub(super) fn settle(&mut self, run: &Id, tool: &ToolRef) {
-        if let Some(number) = self.seen(run, tool).map(|seen| seen.number) {
+    pub(super) fn settle(&mut self, run: &SharedId, tool: &ToolRef) {
+        if let Some(number) = self.find_mut(run, tool).map(|seen| seen.number) {
             self.open.remove(&number);
         }
     }
 
     /// The call that a call works for.
-    pub(super) fn parent(&self, run: &Id, tool: &ToolRef) -> Option<Id> {
+    pub(super) fn parent(&self, run: &SharedId, tool: &ToolRef) -> Option<SharedId> {
         self.all.get(&(run.clone(), tool.clone()))?.parent.clone()
     }
 
     /// What stands above the work of a sub-agent.
-    pub(super) fn header(&self, run: &Id, call: &Id) -> Option<Header> {
+    pub(super) fn header(&self, run: &SharedId, call: &SharedId) -> Option<SubAgentHeader> {
         let tool = self.by_id.get(&(run.clone(), call.clone()))?;
         let seen = self.all.get(&(run.clone(), tool.clone()))?;
         let depth = self.parents(run, tool).len();
-        Some(Header { name: seen.name.clone(), about: seen.about.clone(), depth })
+        Some(SubAgentHeader { name: seen.name.clone(), about: seen.about.clone(), depth })
     }
 
     pub(super) fn card<'a>(
         &'a self,
-        run: &Id,
+        run: &SharedId,
         tool: &ToolRef,
-        (status, reason): (Status, Option<Reason>),
+        (status, reason): (ToolStatus, Option<ToolStatusReason>),
         span: Option<u64>,
-        content: Option<&'a Json>,
-    ) -> Option<Card<'a>> {
+        content: Option<&'a RawJson>,
+    ) -> Option<CallLine<'a>> {
         let seen = self.all.get(&(run.clone(), tool.clone()))?;
         let depth = self.parents(run, tool).len();
         let (name, about) = (&*seen.name, seen.about.as_str());
-        Some(Card { name, about, status, reason, span, content, depth })
+        Some(CallLine { name, subject: about, status, reason, duration: span, content, depth })
     }
 
     /// The run is over.
-    pub(super) fn forget(&mut self, run: &Id) {
+    pub(super) fn forget_run(&mut self, run: &SharedId) {
         self.all.retain(|(of, _), _| of != run);
         self.by_id.retain(|(of, _), _| of != run);
         self.open.retain(|_, (of, _)| of != run);
     }
 
     /// How deep a call lies.
-    pub(super) fn depth(&self, run: &Id, call: &Id) -> usize {
+    pub(super) fn depth(&self, run: &SharedId, call: &SharedId) -> usize {
         let tool = self.by_id.get(&(run.clone(), call.clone()));
         tool.map_or(0, |tool| self.parents(run, tool).len())
     }
 
     /// Calls at work, in a few words.
-    pub(super) fn under_way(&self, run: &Id, times: &Times, now: u64) -> Option<String> {
+    pub(super) fn describe_running(
+        &self,
+        run: &SharedId,
+        times: &RunTimes,
+        now: u64,
+    ) -> Option<String> {
         let at_work = self.open.values().filter(|(of, _)| of == run);
-        let named = at_work.take(NAMED).filter_map(|key| {
+        let named = at_work.take(MAX_NAMED_CALLS).filter_map(|key| {
             let seen = self.all.get(key)?;
             let time = times.of_call(run, &key.1, Some(now));
-            let verdict = draw::verdict(seen.status, None, time);
-            Some(format!("{} {} {verdict}", clean(&seen.name), fit(&seen.about, 40)))
+            let verdict = draw::status_text(seen.status, None, time);
+            Some(format!("{} {} {verdict}", clean(&seen.name), fit_columns(&seen.about, 40)))
         });
         let mut words: Vec<String> = named.collect();
-        if self.open.len() > NAMED {
-            words.push(format!("{} more", self.open.len() - NAMED));
+        if self.open.len() > MAX_NAMED_CALLS {
+            words.push(format!("{} more", self.open.len() - MAX_NAMED_CALLS));
         }
         (!words.is_empty()).then(|| words.join(", "))
     }
 
     /// The calls that a call works for, the nearest first.
-    fn parents(&self, run: &Id, tool: &ToolRef) -> Vec<ToolRef> {
+    fn parents(&self, run: &SharedId, tool: &ToolRef) -> Vec<ToolRef> {
         let mut parents = Vec::new();
         let mut here = tool.clone();
         // A ring of parents is no tree; it is drawn as far as it goes.
@@ -178,7 +183,7 @@ impl Calls {
         parents
     }
 
-    fn seen(&mut self, run: &Id, tool: &ToolRef) -> Option<&mut Seen> {
+    fn find_mut(&mut self, run: &SharedId, tool: &ToolRef) -> Option<&mut FollowCallEntry> {
         self.all.get_mut(&(run.clone(), tool.clone()))
     }
 }

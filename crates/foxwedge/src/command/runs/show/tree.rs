@@ -5,30 +5,30 @@ use std::{
     io::{self, Write},
 };
 
-use foxwedge_run::{Id, Run, Tool};
+use foxwedge_run::{Run, SharedId, ToolCallState};
 
 use crate::runs::{
-    Times,
-    draw::{Card, Signs, about},
+    RunTimes,
+    draw::{CallLine, SignSet, call_subject},
 };
 
 /// Draws every call once.
 pub(super) fn write(
     out: &mut dyn Write,
     run: &Run,
-    times: &Times,
-    signs: Signs,
+    times: &RunTimes,
+    signs: SignSet,
     columns: Option<usize>,
 ) -> io::Result<()> {
     for (tool, depth) in order(run) {
-        let about = about(tool.title.as_deref(), tool.input.as_ref());
+        let about = call_subject(tool.title.as_deref(), tool.input.as_ref());
         let reference = tool.reference();
-        let card = Card {
+        let card = CallLine {
             name: tool.name.as_deref().unwrap_or("unknown"),
-            about: &about,
+            subject: &about,
             status: tool.status(),
             reason: tool.reason,
-            span: times.of_call(run.id(), &reference, times.last()),
+            duration: times.of_call(run.id(), &reference, times.last()),
             content: tool.content.as_ref(),
             depth,
         };
@@ -39,10 +39,10 @@ pub(super) fn write(
 
 /// Calls in the order in which they are drawn, with their depths. One whose parent is not there,
 /// or which is its own ancestor, stands at the edge.
-fn order(run: &Run) -> Vec<(&Tool, usize)> {
+fn order(run: &Run) -> Vec<(&ToolCallState, usize)> {
     let tools = run.tools();
-    let known: HashSet<&Id> = tools.iter().map(|tool| &tool.call).collect();
-    let mut children: HashMap<&Id, Vec<usize>> = HashMap::new();
+    let known: HashSet<&SharedId> = tools.iter().map(|tool| &tool.call).collect();
+    let mut children: HashMap<&SharedId, Vec<usize>> = HashMap::new();
     let mut roots = Vec::new();
     for (place, tool) in tools.iter().enumerate() {
         match &tool.parent {

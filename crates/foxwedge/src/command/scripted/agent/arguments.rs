@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What counts of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Arguments {
+pub(super) struct ClaudeArguments {
     pub(super) resume: Option<String>,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
@@ -15,16 +15,16 @@ pub(super) struct Arguments {
     pub(super) servers: Vec<String>,
     pub(super) partial: bool,
     /// Whether the host decides what may run.
-    pub(super) asks: bool,
+    pub(super) asks_permission: bool,
     /// Whether nothing is to be kept on disk.
-    pub(super) forgets: bool,
+    pub(super) no_persistence: bool,
     pub(super) version: bool,
 }
 
-impl Arguments {
-    pub(super) fn read(words: &[OsString]) -> Arguments {
+impl ClaudeArguments {
+    pub(super) fn read(words: &[OsString]) -> ClaudeArguments {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let mut read = Arguments::default();
+        let mut read = ClaudeArguments::default();
         let mut words = words.iter().map(String::as_str).peekable();
         while let Some(word) = words.next() {
             let (name, inline) = match word.split_once('=') {
@@ -40,7 +40,7 @@ impl Arguments {
                 "--system-prompt-file" | "--append-system-prompt-file" => {
                     read.add_system(&fs::read_to_string(value()).unwrap_or_default());
                 }
-                "--permission-prompt-tool" => read.asks = value() == "stdio",
+                "--permission-prompt-tool" => read.asks_permission = value() == "stdio",
                 "--mcp-config" => {
                     read.add_servers(&value());
                     // It takes several values.
@@ -49,7 +49,7 @@ impl Arguments {
                     }
                 }
                 "--include-partial-messages" => read.partial = true,
-                "--no-session-persistence" => read.forgets = true,
+                "--no-session-persistence" => read.no_persistence = true,
                 "--version" | "-v" => read.version = true,
                 _ => {}
             }
@@ -105,15 +105,15 @@ mod tests {
             "--model",
         ];
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let expected = Arguments {
+        let expected = ClaudeArguments {
             resume: Some("the-id".to_owned()),
             model: Some(String::new()),
             system: "be = kind".to_owned(),
             servers: vec!["client".to_owned()],
             partial: true,
-            asks: true,
-            ..Arguments::default()
+            asks_permission: true,
+            ..ClaudeArguments::default()
         };
-        assert_eq!(Arguments::read(&words), expected);
+        assert_eq!(ClaudeArguments::read(&words), expected);
     }
 }

@@ -1,13 +1,13 @@
 //! What the built-in model says to a history. Its judge is the reason for asking it here: a history
 //! that no provider would take is a failure that everybody sees.
 
-use foxwedge_core::Wire;
-use foxwedge_scripted::{Ask, play};
+use foxwedge_core::Format;
+use foxwedge_scripted::{ScriptedRequest, respond};
 use serde_json::{Value, json};
 
 /// A message of the model.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Reply {
+pub(super) struct AgentModelReply {
     pub(super) id: String,
     pub(super) blocks: Vec<Value>,
     pub(super) stop: String,
@@ -16,14 +16,14 @@ pub(super) struct Reply {
 
 /// What the provider said in place of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Refused {
+pub(super) struct AgentModelError {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
 /// A tool of the client.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Tool {
+pub(super) struct HostTool {
     /// The server in the host that has it.
     pub(super) server: String,
     /// Its name there.
@@ -34,11 +34,11 @@ pub(super) struct Tool {
     pub(super) read_only: bool,
 }
 
-impl Tool {
+impl HostTool {
     /// One out of the answer to `tools/list`.
-    pub(super) fn read(server: &str, listed: &Value) -> Tool {
+    pub(super) fn read(server: &str, listed: &Value) -> HostTool {
         let text = |key: &str| listed[key].as_str().unwrap_or_default().to_owned();
-        Tool {
+        HostTool {
             server: server.to_owned(),
             name: text("name"),
             description: text("description"),
@@ -54,13 +54,13 @@ impl Tool {
 }
 
 /// Asks for the next message.
-pub(super) fn ask(
+pub(super) fn request_reply(
     model: &str,
     session: &str,
     system: &str,
-    tools: &[Tool],
+    tools: &[HostTool],
     history: &[Value],
-) -> Result<Reply, Refused> {
+) -> Result<AgentModelReply, AgentModelError> {
     let mut body = json!({
         "model": model, "max_tokens": 32_000, "messages": history,
         // Ids are computed from the request: another session gets other ones.
@@ -83,14 +83,22 @@ pub(super) fn ask(
     let body = body.to_string();
     let headers = [("anthropic-version", "2023-06-01"), ("x-api-key", "none")];
     let path = "/v1/messages";
-    let ask = Ask { wire: Wire::Anthropic, path, headers: &headers, body: body.as_bytes() };
-    let played = play(&ask);
+    let ask = ScriptedRequest {
+        format: Format::Anthropic,
+        path,
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    let played = respond(&ask);
     let said: Value = serde_json::from_slice(&played.body()).unwrap_or_default();
     let text = |pointer| said.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if played.status != 200 {
-        return Err(Refused { status: played.status, message: text("/error/message").to_owned() });
+        return Err(AgentModelError {
+            status: played.status,
+            message: text("/error/message").to_owned(),
+        });
     }
-    Ok(Reply {
+    Ok(AgentModelReply {
         id: text("/id").to_owned(),
         blocks: said["content"].as_array().cloned().unwrap_or_default(),
         stop: text("/stop_reason").to_owned(),

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// A session on disk.
-pub(super) struct Session {
+pub(super) struct ScriptedSessionFile {
     pub(super) id: String,
     file: Option<PathBuf>,
     /// Whether nothing is written.
@@ -19,9 +19,9 @@ pub(super) struct Session {
     parent: Value,
 }
 
-impl Session {
+impl ScriptedSessionFile {
     /// The session of that id; nothing of it needs to be there.
-    pub(super) fn new(id: String, forgets: bool) -> Session {
+    pub(super) fn new(id: String, forgets: bool) -> ScriptedSessionFile {
         let folder = env::current_dir().and_then(|folder| folder.canonicalize());
         let folder = folder.unwrap_or_default().to_string_lossy().into_owned();
         let state = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| {
@@ -32,7 +32,7 @@ impl Session {
         let mangled: String = folder.chars().map(plain).collect();
         let file =
             state.map(|state| state.join("projects").join(mangled).join(format!("{id}.jsonl")));
-        Session { id, file, forgets, folder, parent: Value::Null }
+        ScriptedSessionFile { id, file, forgets, folder, parent: Value::Null }
     }
 
     /// The messages in its file: lines of one message of the model are one message again.
@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// Writes a message down. What cannot be kept is not: the agent goes on.
-    pub(super) fn keep(&mut self, uuid: &str, message: &Value) {
+    pub(super) fn append(&mut self, uuid: &str, message: &Value) {
         let Some(file) = self.file.as_ref().filter(|_| !self.forgets) else { return };
         let line = json!({
             "parentUuid": self.parent, "isSidechain": false, "userType": "external",

@@ -1,0 +1,121 @@
+//! The message that an agent is saying: its calls are put together here, piece by piece.
+
+use serde_json::Value;
+
+use crate::{ClientToolCall, message_merger::block_index};
+
+/// The arguments of one call, at most.
+const MAX_ARGUMENT_BYTES: usize = 64 << 20;
+
+/// A message that is being said.
+#[derive(Debug, Default)]
+pub(super) struct CallAssembler {
+    blocks: Vec<CallBlock>,
+}
+
+#[derive(Debug)]
+struct CallBlock {
+    index: u64,
+    owner: ToolOwner,
+    id: String,
+    name: String,
+    /// What came with the beginning; pieces stand for it.
+    input: Option<Value>,
+    pieces: String,
+    /// The agent has answered it already.
+    closed: bool,
+}
+
+/// Whose tool is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ToolOwner {
+    Client,
+    Agent,
+}
+
+/// What an event means for calls.
+#[derive(Debug)]
+pub(super) enum AssemblerEvent {
+    /// It belongs to a call.
+    CallPart,
+    /// It ends a call.
+    CallEnded { whose: ToolOwner, call: ClientToolCall, text: String },
+    /// It ends a call that the agent has answered already.
+    Dropped,
+    /// It is no part of a call.
+    Other(Value),
+}
+
+impl CallAssembler {
+    /// An event of a block.
+    pub(super) fn push_event(&mut self, event: Value) -> AssemblerEvent {
+        let Some(at) = block_index(&event) else { return AssemblerEvent::Other(event) };
+        match event.get("type").and_then(Value::as_str).unwrap_or("") {
+            "content_block_start" => self.start(at, event),
+            "content_block_delta" => match self.blocks.iter_mut().find(|block| block.index == at) {
+                Some(block) => {
+                    let piece = event.get("delta").and_then(|delta| delta.get("partial_json"));
+                    let piece = piece.and_then(Value::as_str).unwrap_or("");
+                    if block.pieces.len() + piece.len() <= MAX_ARGUMENT_BYTES {
+                        block.pieces.push_str(piece);
+                    }
+                    AssemblerEvent::CallPart
+                }
+                None => AssemblerEvent::Other(event),
+            },
+            "content_block_stop" => match self.blocks.iter().position(|block| block.index == at) {
+                Some(place) => self.blocks.remove(place).into_event(),
+                None => AssemblerEvent::Other(event),
+            },
+            _ => AssemblerEvent::Other(event),
+        }
+    }
+
+    /// The agent has answered a call that is still being said. Whether there is such a call.
+    pub(super) fn close(&mut self, id: &str) -> bool {
+        let block = self.blocks.iter_mut().find(|block| block.id == id);
+        block.map(|block| block.closed = true).is_some()
+    }
+
+    fn start(&mut self, index: u64, mut event: Value) -> AssemblerEvent {
+        self.blocks.retain(|block| block.index != index);
+        let Some(block) = event.get_mut("content_block") else {
+            return AssemblerEvent::Other(event);
+        };
+        let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+        let whose = match text("type").as_str() {
+            "tool_use" => ToolOwner::Client,
+            "agent_tool_use" => ToolOwner::Agent,
+            _ => return AssemblerEvent::Other(event),
+        };
+        let (id, name) = (text("id"), text("name"));
+        let input = block.get_mut("input").map(Value::take);
+        let pieces = String::new();
+        self.blocks.push(CallBlock { index, owner: whose, id, name, input, pieces, closed: false });
+        AssemblerEvent::CallPart
+    }
+}
+
+impl CallBlock {
+    fn into_event(self) -> AssemblerEvent {
+        let CallBlock { owner: whose, id, name, input, pieces, closed, .. } = self;
+        if closed && whose == ToolOwner::Client {
+            return AssemblerEvent::Dropped;
+        }
+        let (arguments, text) = match input {
+            Some(input) if pieces.trim().is_empty() => {
+                let text = input.to_string();
+                (input, text)
+            }
+            None if pieces.trim().is_empty() => {
+                (Value::Object(serde_json::Map::new()), "{}".into())
+            }
+            // What is no JSON is kept as the model wrote it.
+            Some(_) | None => {
+                let read = serde_json::from_str(&pieces);
+                (read.unwrap_or_else(|_| Value::String(pieces.clone())), pieces)
+            }
+        };
+        AssemblerEvent::CallEnded { whose, call: ClientToolCall { id, name, arguments }, text }
+    }
+}

@@ -1,0 +1,67 @@
+//! Settings in every format, into the same and into every other.
+
+use serde_json::Value;
+
+use super::*;
+use crate::json::JsonTape;
+
+mod rich;
+mod tables;
+mod hostile;
+
+use Format::{Anthropic, Bedrock, Gemini, OpenaiChat as Chat, OpenaiResponses as Responses};
+
+/// The settings of a request, and what was lost, as `name: note`.
+fn converted(source: &str, from: Format, to: Format) -> (Value, Vec<String>) {
+    let tape = JsonTape::read(source).expect("JSON");
+    let settings = read(&tape.root(source).object().expect("an object"), from);
+    written(&settings, Some(from), to)
+}
+
+fn written(
+    settings: &RequestSettings<'_>,
+    from: Option<Format>,
+    to: Format,
+) -> (Value, Vec<String>) {
+    let (body, losses) = (&mut String::new(), &mut Vec::new());
+    write(settings, from, foxwedge_core::Profile::for_format(to), to, body, losses);
+    let told = losses.iter().map(|loss| format!("{}: {}", loss.kind.name(), loss.note)).collect();
+    (value(body), told)
+}
+
+/// Fields with commas behind them, as an object in which no field stands twice.
+fn value(members: &str) -> Value {
+    let body = format!("{{{}}}", members.strip_suffix(',').unwrap_or(members));
+    let tape = JsonTape::read(&body).unwrap_or_else(|trouble| panic!("{trouble:?} in {body}"));
+    assert_eq!(twice(tape.root(&body)), None, "{body}");
+    serde_json::from_str(&body).expect("JSON")
+}
+
+/// A field that stands twice in an object.
+fn twice(value: crate::json::JsonValue<'_, '_>) -> Option<String> {
+    if let Some(object) = value.object() {
+        let mut keys: Vec<String> = object.fields().map(|(key, _)| key.into_owned()).collect();
+        keys.sort();
+        let pair = keys.windows(2).find(|pair| pair[0] == pair[1]);
+        return pair
+            .map(|pair| pair[0].clone())
+            .or_else(|| object.fields().find_map(|(_, value)| twice(value)));
+    }
+    value.list().find_map(twice)
+}
+
+/// A request without what is said in it.
+fn unsaid(source: &str, wire: Format) -> Value {
+    let mut value: Value = serde_json::from_str(source).expect("JSON");
+    let object = value.as_object_mut().expect("an object");
+    conversation_keys(wire).iter().for_each(|key| drop(object.remove(*key)));
+    value
+}
+
+/// What settings say, without how it was spelled.
+fn gist<'a>(settings: &RequestSettings<'a>) -> RequestSettings<'a> {
+    let mut settings = RequestSettings { original: None, ..settings.clone() };
+    settings.tools.iter_mut().for_each(|tool| tool.raw = None);
+    settings.others.sort_by_key(|setting| (setting.parent, setting.key.to_string()));
+    settings
+}

@@ -1,0 +1,486 @@
+//! The records of a session file, read in one pass.
+
+use std::collections::HashMap;
+
+use foxwedge_core::{
+    ContentShape, DefectHarm, DefectText, Draft, DraftBuilder, FileDefect, Fix, MessageFlags, Role,
+    Severity, Span, Strategy,
+    chain::{CarriedRecords, RecordLink},
+};
+
+use super::{
+    SessionAgent, SessionText, detection,
+    gemini_cli::{GeminiHistoryStep, GeminiMessageVersion},
+    lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
+    metadata::SessionMetadata,
+};
+use crate::{
+    envelope::RequestEnvelope,
+    error::ReadError,
+    json::{JsonScanner, JsonShape, ScanError, ScanResult},
+    outline::{OutlineOptions, OutlineReader},
+};
+
+pub(super) use super::values::{is_true, plain_string, string_value};
+
+/// A record as it lies in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SessionRecord<'a> {
+    pub(super) span: Span,
+    /// Counted from zero.
+    pub(super) line: u32,
+    pub(super) state: RecordState,
+    /// The agent's word for what it is.
+    pub(super) kind: &'a str,
+    /// When it was written, as spelled.
+    pub(super) time: Option<&'a str>,
+}
+
+/// All records of a file.
+#[derive(Debug)]
+pub(super) struct SessionRecords<'a> {
+    pub(super) source: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) container: RecordContainer,
+    pub(super) records: Vec<SessionRecord<'a>>,
+    pub(super) links: Vec<RecordLink<'a>>,
+    pub(super) carried: Vec<CarriedRecords<'a>>,
+    /// Records that change which of the others count.
+    pub(super) controls: Vec<(u32, HistoryControl)>,
+    pub(super) steps: Vec<(u32, GeminiHistoryStep<'a>)>,
+    /// All versions of all messages, in agents that write them again.
+    pub(super) entries: Vec<GeminiMessageVersion<'a>>,
+    /// Lines that could not be read as they are: record, line, flaw.
+    pub(super) defects: Vec<(u32, u32, FileDefect)>,
+}
+
+/// What a reader saw in one record.
+#[derive(Default)]
+pub(super) struct ParsedRecord<'a> {
+    pub(super) kind: &'a str,
+    pub(super) time: Option<&'a str>,
+    pub(super) link: RecordLink<'a>,
+    /// The message in it: who speaks, where, and what its content is.
+    pub(super) message: Option<(Role, Span, ContentShape, MessageFlags)>,
+    pub(super) carried: Option<CarriedRecords<'a>>,
+    pub(super) control: Option<HistoryControl>,
+    /// Messages that are versions of each other.
+    pub(super) entries: Vec<GeminiMessageVersion<'a>>,
+    pub(super) step: Option<GeminiHistoryStep<'a>>,
+}
+
+/// A record that changes which of the others count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum HistoryControl {
+    /// Of what came before only the user's messages are left.
+    Compacted,
+    /// The messages in this record take the place of everything before.
+    Replaced,
+    /// The last turns are gone.
+    RolledBack(usize),
+    /// A summary of everything before.
+    Summary,
+}
+
+/// Reads one record of an agent's file.
+pub(super) type ReadRecord<'a> = fn(
+    &mut JsonScanner<'a>,
+    &mut OutlineReader<'a>,
+    &mut ParsedRecord<'a>,
+    &mut SessionMetadata<'a>,
+) -> ScanResult<()>;
+
+/// What Anthropic takes in a whole request; a record beyond that cannot be sent.
+pub(super) const MAX_RECORD_BYTES: usize = 32 * 1024 * 1024;
+
+/// Reads a file of one record a line. The second half holds the messages of all records.
+pub(super) fn read_lines<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    want: OutlineOptions,
+    read: ReadRecord<'a>,
+) -> Result<(SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>), ReadError> {
+    let mut reading = SessionReader::new(text, agent, want, read);
+    for raw in lines(text.as_str()) {
+        reading.read_line(raw)?;
+    }
+    Ok(reading.finish(text))
+}
+
+/// A record that is JSON, but not as we know it.
+pub(super) fn malformed(raw: RawRecord, trouble: ScanError) -> ReadError {
+    ReadError::Malformed {
+        at: trouble.at(),
+        place: Some(format!("line {}", raw.line + 1)),
+        what: trouble.message().to_owned(),
+    }
+}
+
+/// A file while it is being read.
+pub(super) struct SessionReader<'a> {
+    agent: SessionAgent,
+    reader: OutlineReader<'a>,
+    read: ReadRecord<'a>,
+    about: SessionMetadata<'a>,
+    pub(super) lone_surrogates: Vec<Span>,
+    /// How many flaws of each rule were noted.
+    defect_counts: HashMap<u16, usize>,
+    pub(super) log: SessionRecords<'a>,
+    /// The number of the last line, once somebody asked for it.
+    last_line: Option<usize>,
+}
+
+impl<'a> SessionReader<'a> {
+    pub(super) fn new(
+        text: &'a SessionText<'_>,
+        agent: SessionAgent,
+        want: OutlineOptions,
+        read: ReadRecord<'a>,
+    ) -> SessionReader<'a> {
+        let source = text.as_str();
+        let reader = OutlineReader {
+            source,
+            builder: DraftBuilder::new(source, agent.wire()),
+            options: want,
+            envelope: RequestEnvelope::default(),
+            compaction: false,
+            pending_parts: Vec::new(),
+        };
+        let log = SessionRecords {
+            source,
+            bytes: text.bytes(),
+            container: RecordContainer::Lines,
+            records: Vec::with_capacity(source.len() / 1024 + 8),
+            links: Vec::with_capacity(source.len() / 1024 + 8),
+            carried: Vec::new(),
+            controls: Vec::new(),
+            steps: Vec::new(),
+            entries: Vec::new(),
+            defects: Vec::new(),
+        };
+        let (about, lone, spoken) = (SessionMetadata::default(), Vec::new(), HashMap::new());
+        SessionReader {
+            agent,
+            reader,
+            read,
+            about,
+            lone_surrogates: lone,
+            defect_counts: spoken,
+            log,
+            last_line: None,
+        }
+    }
+
+    pub(super) fn finish(
+        mut self,
+        text: &SessionText<'_>,
+    ) -> (SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>) {
+        self.note_damage(text);
+        self.keep_unrecognizable();
+        self.lone_surrogates.sort_unstable_by_key(|lone| lone.start);
+        self.lone_surrogates.dedup();
+        self.reader.builder.body_mut().surrogates = self.lone_surrogates;
+        (self.log, self.reader.builder.finish(), self.about)
+    }
+
+    /// A file of which nothing would be left that says whose it is cannot be repaired.
+    fn keep_unrecognizable(&mut self) {
+        let (source, agent) = (self.log.source, self.agent);
+        let lines = self.log.container == RecordContainer::Lines;
+        if !lines || self.log.defects.is_empty() || self.reader.builder.message_count() > 0 {
+            return;
+        }
+        let mut whole = self.log.records.iter().filter(|record| record.state != RecordState::Torn);
+        if !whole.any(|record| detection::is_record_of(source, record.span, agent)) {
+            for (_, _, flaw) in &mut self.log.defects {
+                flaw.fix = Fix::NONE;
+            }
+        }
+    }
+
+    /// Reads a line: one record, or what can be saved of it.
+    fn read_line(&mut self, raw: RawRecord) -> Result<(), ReadError> {
+        let source = self.log.source;
+        let trouble = match self.read_record(raw) {
+            Ok(()) => {
+                self.note_oversized(raw);
+                return Ok(());
+            }
+            Err(trouble) => trouble,
+        };
+        let mut again = JsonScanner::within(source, raw.span);
+        let whole = again.shape().and_then(|_| again.skip()).and_then(|_| again.end());
+        if whole.as_ref().map_or_else(ScanError::is_too_deep, |()| true) {
+            // It is JSON, but not as we know it: whoever guesses here breaks the file.
+            return Err(malformed(raw, trouble));
+        }
+        let first = self.log.records.len();
+        let saved = salvage_records(
+            source,
+            RawRecord { state: RecordState::Torn, ..raw },
+            self.agent.is_record(),
+        );
+        for glued in &saved {
+            self.read_record(*glued).map_err(|trouble| malformed(*glued, trouble))?;
+        }
+        let saved = saved.len();
+        if saved == 0 {
+            self.add_unreadable(RawRecord { state: RecordState::Torn, ..raw });
+        }
+        self.note_torn_line(first, raw, saved);
+        Ok(())
+    }
+
+    fn read_record(&mut self, raw: RawRecord) -> ScanResult<()> {
+        let before = self.reader.builder.message_count();
+        let mut scan = JsonScanner::within(self.log.source, raw.span);
+        let seen = self.parse_record(&mut scan);
+        match seen.and_then(|seen| scan.end().map(|()| seen)) {
+            Ok(seen) => {
+                self.lone_surrogates.append(&mut scan.lone_surrogates);
+                self.add_record(raw, before, seen);
+                Ok(())
+            }
+            Err(trouble) => {
+                self.reader.builder.truncate(before);
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Reads an element of a list.
+    pub(super) fn read_element(
+        &mut self,
+        scan: &mut JsonScanner<'a>,
+        start: usize,
+        line: u32,
+    ) -> ScanResult<()> {
+        let before = self.reader.builder.message_count();
+        match self.parse_record(scan) {
+            Ok(seen) => {
+                let span = Span::new(start, scan.position());
+                let raw = RawRecord { span, line, state: RecordState::Whole };
+                self.add_record(raw, before, seen);
+                self.note_oversized(raw);
+                Ok(())
+            }
+            Err(trouble) => {
+                self.reader.builder.truncate(before);
+                Err(trouble)
+            }
+        }
+    }
+
+    fn parse_record(&mut self, scan: &mut JsonScanner<'a>) -> ScanResult<ParsedRecord<'a>> {
+        let mut seen = ParsedRecord::default();
+        match scan.shape()? {
+            JsonShape::Object => (self.read)(scan, &mut self.reader, &mut seen, &mut self.about)?,
+            // Whatever it is, it is no record.
+            _ => drop(scan.skip()?),
+        }
+        Ok(seen)
+    }
+
+    /// Notes what was seen in a record.
+    fn add_record(&mut self, raw: RawRecord, before: usize, mut seen: ParsedRecord<'a>) {
+        seen.link.span = raw.span;
+        if let Some((role, span, content, marks)) = seen.message {
+            self.reader.builder.push_message(role, span, content, marks);
+        }
+        let after = self.reader.builder.message_count();
+        self.reader.builder.truncate(after);
+        if after > before {
+            seen.link.fragment = u32::try_from(before).ok();
+        }
+        let record = u32::try_from(self.log.records.len()).unwrap_or(u32::MAX);
+        self.log.controls.extend(seen.control.map(|control| (record, control)));
+        self.log.steps.extend(seen.step.map(|step| (record, step)));
+        let placed = |entry: GeminiMessageVersion<'a>| GeminiMessageVersion {
+            record,
+            first_version: (record, entry.first_version.1),
+            ..entry
+        };
+        self.log.entries.extend(seen.entries.into_iter().map(placed));
+        self.log.carried.extend(seen.carried);
+        self.log.links.push(seen.link);
+        let RawRecord { span, line, state } = raw;
+        self.log.records.push(SessionRecord {
+            span,
+            line,
+            state,
+            kind: seen.kind,
+            time: seen.time,
+        });
+    }
+
+    /// Notes a record that nobody can read.
+    pub(super) fn add_unreadable(&mut self, raw: RawRecord) {
+        let RawRecord { span, line, state } = raw;
+        self.log.links.push(RecordLink { span, ..RecordLink::default() });
+        self.log.records.push(SessionRecord { span, line, state, kind: "", time: None });
+    }
+
+    fn note_torn_line(&mut self, record: usize, raw: RawRecord, saved: usize) {
+        let line = raw.line + 1;
+        let (what, mend, strategy) = match saved {
+            0 => (
+                format!("line {line} is torn: it is not a whole record"),
+                format!("line {line} is left out: nothing whole is in it"),
+                Strategy::Drop,
+            ),
+            _ => (
+                format!(
+                    "line {line} is torn: what is left of a record shares it with {}",
+                    whole_records(saved)
+                ),
+                format!("line {line} is cut: {} of it stays", whole_records(saved)),
+                Strategy::Recover,
+            ),
+        };
+        let severity = self.agent.torn_line_severity();
+        let harm = match saved {
+            0 if self.is_open_end(raw.line) => DefectHarm::SwallowsNext,
+            0 => DefectHarm::Nothing,
+            _ => DefectHarm::HidesHistory,
+        };
+        let fix = Fix::safe(strategy);
+        self.add_defect(801, severity, harm, record, raw.line, raw.span, what, mend, fix);
+    }
+
+    /// Whether a line is the last one, and has no end: what is written next shares it.
+    fn is_open_end(&mut self, line: u32) -> bool {
+        let bytes = self.log.bytes;
+        if bytes.ends_with(b"\n") {
+            return false;
+        }
+        let count = || memchr::memchr_iter(b'\n', bytes).count();
+        *self.last_line.get_or_insert_with(count) == line as usize
+    }
+
+    /// Notes what is no whole message in a list. A list is one JSON text: torn, nobody can read any
+    /// of it.
+    pub(super) fn note_torn_list(&mut self, raw: RawRecord, ends: bool) {
+        let line = raw.line + 1;
+        let (what, mend) = match ends {
+            true => (
+                format!("the file is torn in line {line}: its list has no end"),
+                "the torn end is left out, and the list is closed".to_owned(),
+            ),
+            false => (
+                format!("the list is broken in line {line}: something in it is no whole message"),
+                format!("what is no whole message in line {line} is left out; the others stay"),
+            ),
+        };
+        let record = self.log.records.len();
+        self.add_unreadable(raw);
+        let harm = if ends { DefectHarm::Nothing } else { DefectHarm::HidesHistory };
+        let fix = Fix::safe(if ends { Strategy::Drop } else { Strategy::Recover });
+        self.add_defect(801, Severity::Error, harm, record, raw.line, raw.span, what, mend, fix);
+    }
+
+    fn note_oversized(&mut self, raw: RawRecord) {
+        let bytes = raw.span.len();
+        if bytes > MAX_RECORD_BYTES {
+            let what =
+                format!("line {} has {} MB: no request can carry it", raw.line + 1, bytes >> 20);
+            let record = self.log.records.len() - 1;
+            self.add_defect(
+                804,
+                Severity::Warning,
+                DefectHarm::HidesHistory,
+                record,
+                raw.line,
+                raw.span,
+                what,
+                String::new(),
+                Fix::NONE,
+            );
+        }
+    }
+
+    /// Notes lines whose bytes had to be cleaned before they could be read.
+    fn note_damage(&mut self, text: &SessionText<'_>) {
+        for damage in text.damage() {
+            let at =
+                self.log.records.partition_point(|record| (record.line as usize) < damage.line);
+            let found =
+                self.log.records.get(at).filter(|record| record.line as usize == damage.line);
+            let line = damage.line + 1;
+            let at_line = u32::try_from(damage.line).unwrap_or(u32::MAX);
+            // A line of nothing but zeros holds no record; the one before it stands in for it.
+            let (record, span, kept) = match found {
+                Some(record) => (at, record.span, record.state != RecordState::Torn),
+                None => (at.saturating_sub(1), Span::NOWHERE, false),
+            };
+            if self.log.records.is_empty() {
+                continue;
+            }
+            if damage.nul {
+                let what = format!("line {line} holds zeros: a crash left a hole in the file");
+                let mend = if kept {
+                    format!("the zeros of line {line} go, its record stays")
+                } else {
+                    format!("the zeros of line {line} go")
+                };
+                let severity = self.agent.torn_line_severity();
+                let harm = match found.is_some() {
+                    true if kept => DefectHarm::HidesHistory,
+                    _ if self.is_open_end(at_line) => DefectHarm::SwallowsNext,
+                    _ => DefectHarm::Nothing,
+                };
+                self.add_defect(
+                    802,
+                    severity,
+                    harm,
+                    record,
+                    at_line,
+                    span,
+                    what,
+                    mend,
+                    Fix::safe(Strategy::Recode),
+                );
+            }
+            if damage.encoding {
+                let what = format!("line {line} is not UTF-8");
+                let mend = format!("bytes of line {line} that are no text become U+FFFD");
+                let severity = Severity::Warning;
+                self.add_defect(
+                    803,
+                    severity,
+                    DefectHarm::HidesHistory,
+                    record,
+                    at_line,
+                    span,
+                    what,
+                    mend,
+                    Fix::safe(Strategy::Recode),
+                );
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a flaw is made of these, and only here")]
+    fn add_defect(
+        &mut self,
+        code: u16,
+        severity: Severity,
+        harm: DefectHarm,
+        record: usize,
+        line: u32,
+        span: Span,
+        what: String,
+        mend: String,
+        fix: Fix,
+    ) {
+        let earlier = self.defect_counts.entry(code).or_default();
+        let text = || DefectText { ids: Vec::new(), problem: what, repair: mend };
+        let flaw = FileDefect::new(code, severity, harm, span, fix, *earlier, text);
+        *earlier += 1;
+        self.log.defects.push((u32::try_from(record).unwrap_or(u32::MAX), line, flaw));
+    }
+}
+
+/// So many records, in words.
+fn whole_records(records: usize) -> String {
+    if records == 1 { "a whole record".to_owned() } else { format!("{records} whole records") }
+}

@@ -1,0 +1,95 @@
+//! The kinds of upstreams, and what each of them takes for granted.
+
+use foxwedge_core::Format;
+
+use super::{address::BaseUrlStyle, values::WordValue};
+
+/// What an upstream is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum UpstreamKind {
+    Openai,
+    OpenaiCompatible,
+    Anthropic,
+    Gemini,
+    Scripted,
+    ClaudeCode,
+}
+
+impl WordValue for UpstreamKind {
+    fn words() -> Vec<(&'static str, UpstreamKind)> {
+        vec![
+            ("openai", UpstreamKind::Openai),
+            ("openai-compatible", UpstreamKind::OpenaiCompatible),
+            ("anthropic", UpstreamKind::Anthropic),
+            ("gemini", UpstreamKind::Gemini),
+            ("scripted", UpstreamKind::Scripted),
+            ("claude-code", UpstreamKind::ClaudeCode),
+        ]
+    }
+}
+
+impl UpstreamKind {
+    /// As a file says it.
+    pub(super) fn name(self) -> &'static str {
+        UpstreamKind::words().into_iter().find(|(_, it)| *it == self).map_or("", |(word, _)| word)
+    }
+
+    /// The models that are known to live there.
+    pub(super) fn models(self) -> &'static [&'static str] {
+        match self {
+            UpstreamKind::Openai => &["gpt-*", "o1*", "o3*", "o4*", "chatgpt-*", "codex-*"],
+            UpstreamKind::OpenaiCompatible => &[],
+            UpstreamKind::Anthropic => &["claude-*"],
+            UpstreamKind::Gemini => &["gemini-*"],
+            UpstreamKind::Scripted => &["scripted*"],
+            UpstreamKind::ClaudeCode => &["claude-code"],
+        }
+    }
+
+    /// The formats it speaks, the preferred one first.
+    pub(super) fn formats(self) -> Vec<Format> {
+        match self {
+            UpstreamKind::Openai => vec![Format::OpenaiChat, Format::OpenaiResponses],
+            UpstreamKind::OpenaiCompatible => vec![Format::OpenaiChat],
+            UpstreamKind::Anthropic | UpstreamKind::ClaudeCode => vec![Format::Anthropic],
+            UpstreamKind::Gemini => vec![Format::Gemini],
+            UpstreamKind::Scripted => {
+                vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini]
+            }
+        }
+    }
+
+    /// How its address is split.
+    pub(super) fn style(self) -> BaseUrlStyle {
+        match self {
+            UpstreamKind::Openai | UpstreamKind::OpenaiCompatible => BaseUrlStyle::Openai,
+            UpstreamKind::Anthropic => BaseUrlStyle::Anthropic,
+            UpstreamKind::Gemini => BaseUrlStyle::Gemini,
+            UpstreamKind::Scripted | UpstreamKind::ClaudeCode => BaseUrlStyle::Plain,
+        }
+    }
+
+    /// Its address, if nobody says so.
+    pub(super) fn default_url(self) -> Option<&'static str> {
+        match self {
+            UpstreamKind::Openai => Some("https://api.openai.com/v1"),
+            UpstreamKind::Anthropic => Some("https://api.anthropic.com"),
+            UpstreamKind::Gemini => Some("https://generativelanguage.googleapis.com"),
+            UpstreamKind::OpenaiCompatible | UpstreamKind::Scripted | UpstreamKind::ClaudeCode => {
+                None
+            }
+        }
+    }
+
+    /// Variables in which its key usually lies, the strongest first.
+    pub(super) fn key_variables(self) -> &'static [&'static str] {
+        match self {
+            UpstreamKind::Openai => &["OPENAI_API_KEY"],
+            UpstreamKind::Anthropic => &["ANTHROPIC_API_KEY"],
+            UpstreamKind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+            UpstreamKind::OpenaiCompatible | UpstreamKind::Scripted | UpstreamKind::ClaudeCode => {
+                &[]
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The endpoints that a client may speak to.
+
+use foxwedge_core::Format;
+
+/// An endpoint in the form of a provider.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum GatewayEndpoint {
+    /// `POST /v1/chat/completions`.
+    Chat,
+    /// `POST /v1/responses`.
+    Responses,
+    /// `POST /v1/messages`.
+    Messages,
+    /// `POST /v1/messages/count_tokens`.
+    CountTokens,
+}
+
+impl GatewayEndpoint {
+    /// Every face.
+    pub const ALL: [GatewayEndpoint; 4] = [
+        GatewayEndpoint::Chat,
+        GatewayEndpoint::Responses,
+        GatewayEndpoint::Messages,
+        GatewayEndpoint::CountTokens,
+    ];
+
+    /// Its path.
+    pub fn path(self) -> &'static str {
+        match self {
+            GatewayEndpoint::Chat => "/v1/chat/completions",
+            GatewayEndpoint::Responses => "/v1/responses",
+            GatewayEndpoint::Messages => "/v1/messages",
+            GatewayEndpoint::CountTokens => "/v1/messages/count_tokens",
+        }
+    }
+
+    /// Its name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            GatewayEndpoint::Chat => "chat",
+            GatewayEndpoint::Responses => "responses",
+            GatewayEndpoint::Messages => "messages",
+            GatewayEndpoint::CountTokens => "count_tokens",
+        }
+    }
+
+    /// The format of its requests and replies.
+    pub fn wire(self) -> Format {
+        match self {
+            GatewayEndpoint::Chat => Format::OpenaiChat,
+            GatewayEndpoint::Responses => Format::OpenaiResponses,
+            GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => Format::Anthropic,
+        }
+    }
+}

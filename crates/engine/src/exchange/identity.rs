@@ -1,0 +1,247 @@
+//! Which conversation a request says it belongs to, and whether it says that it is a retry.
+//!
+//! Two conversations are never taken for one. So whatever a client names its session by is part of
+//! where its history is looked for and of what makes two requests the same, and a kept reply is given
+//! only to a request that is marked as a retry. The name of a session is no such mark.
+
+use std::borrow::Cow;
+
+use foxwedge_dialect::RequestEnvelope;
+use http::{HeaderMap, HeaderValue};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
+
+use crate::{
+    ApiError, ApiErrorKind, GatewayRequest,
+    config::ReplayPolicy,
+    session::{self, RequestOrigin, RetryMark, SessionIndex, SessionScope},
+};
+
+/// Headers that name a session, the strongest first.
+const SESSION_HEADERS: [&str; 4] =
+    ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
+
+/// How a client names its session.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum SessionHint {
+    /// By a header: requests of it come one after the other.
+    Name(String),
+    /// By something that often names one.
+    CacheKey(String),
+    /// By the reply it continues.
+    PreviousReply(String),
+    /// Not at all.
+    None,
+}
+
+/// What tells a request from all others.
+pub(super) struct RequestIdentity {
+    pub(super) hint: SessionHint,
+    /// Where its conversation is looked for.
+    pub(super) scope: u128,
+    /// The same for the same request of the same conversation.
+    pub(super) fingerprint: u128,
+    /// Whether the client says that it asks again.
+    pub(super) retry_mark: RetryMark,
+    /// Whether another client may send the same by chance.
+    pub(super) origin: RequestOrigin,
+}
+
+/// # Errors
+/// If a header names a session by something that is no name.
+pub(super) fn identify(
+    asked: &GatewayRequest,
+    envelope: &RequestEnvelope<'_>,
+    model: &str,
+    again: ReplayPolicy,
+    sessions: &SessionIndex,
+) -> Result<RequestIdentity, ApiError> {
+    let headers = &asked.headers;
+    let name = session_name(headers)?;
+    let cache_key = envelope.cache_key.as_deref().filter(|key| !key.is_empty());
+    let owner = &asked.caller.owner;
+    let within = match (name, cache_key) {
+        // The id that replies name their session by: an unnamed conversation goes on under it.
+        (Some(name), _) if sessions.is_issued_name(owner, name) => SessionScope::Unnamed,
+        (Some(name), _) => SessionScope::Named(name),
+        (None, Some(key)) => SessionScope::Keyed(key),
+        (None, None) => SessionScope::Unnamed,
+    };
+    let scope = session::conversation_scope(owner, model, within);
+    let owned = |text: &Cow<'_, str>| text.clone().into_owned();
+    let naming = match (name, &envelope.previous_response, cache_key) {
+        (Some(name), _, _) => SessionHint::Name(name.to_owned()),
+        (None, Some(id), _) => SessionHint::PreviousReply(owned(id)),
+        (None, None, Some(key)) => SessionHint::CacheKey(key.to_owned()),
+        (None, None, None) => SessionHint::None,
+    };
+    let key = idempotency_key(headers);
+    let repeated = match again {
+        ReplayPolicy::Never => RetryMark::Ignored,
+        ReplayPolicy::Identical => RetryMark::Retry,
+        ReplayPolicy::Marked if key.is_some() || is_sdk_retry(headers) => RetryMark::Retry,
+        ReplayPolicy::Marked => RetryMark::First,
+    };
+    let origin = match (name, key, again) {
+        (None, None, ReplayPolicy::Marked | ReplayPolicy::Never) => RequestOrigin::Anonymous,
+        (Some(_), _, _) | (_, Some(_), _) | (_, _, ReplayPolicy::Identical) => {
+            RequestOrigin::Declared
+        }
+    };
+    let fingerprint = fingerprint(asked, scope, key);
+    Ok(RequestIdentity { hint: naming, scope, fingerprint, retry_mark: repeated, origin })
+}
+
+/// The name that a header gives the session.
+fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let Some(header) = SESSION_HEADERS.into_iter().find(|header| headers.contains_key(*header))
+    else {
+        return Ok(None);
+    };
+    let mut values = headers.get_all(header).iter();
+    let name = values.next().and_then(|value| value.to_str().ok());
+    match name.filter(|name| session::is_session_name(name)) {
+        Some(name) if values.all(|other| other == name) => Ok(Some(name)),
+        Some(_) => {
+            let words = format!("the header `{header}` names more than one session");
+            Err(ApiError::new(ApiErrorKind::InvalidRequest, "invalid_session_name", words)
+                .at(header))
+        }
+        None => {
+            let words = format!(
+                "the header `{header}` is not the name of a session: a name has 1 to {} characters, \
+                 each an ASCII letter, a digit, `-` or `_`",
+                session::LONGEST_NAME
+            );
+            Err(ApiError::new(ApiErrorKind::InvalidRequest, "invalid_session_name", words)
+                .at(header))
+        }
+    }
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Option<&[u8]> {
+    let key = headers.get("idempotency-key").map(HeaderValue::as_bytes);
+    key.filter(|key| !key.is_empty())
+}
+
+/// Whether an SDK says that it sends a request once more by itself.
+pub(super) fn is_sdk_retry(headers: &HeaderMap) -> bool {
+    let count = headers.get("x-stainless-retry-count").and_then(|count| count.to_str().ok());
+    count.and_then(|count| count.trim().parse().ok()).is_some_and(|count: u32| count > 0)
+}
+
+/// The same for the same request of the same conversation: owner, model and name are in the scope;
+/// endpoint, all naming headers, the idempotency key and the body come with it.
+fn fingerprint(asked: &GatewayRequest, scope: u128, key: Option<&[u8]>) -> u128 {
+    let mut whose = Vec::with_capacity(128);
+    whose.extend_from_slice(&scope.to_le_bytes());
+    whose.push(asked.endpoint as u8);
+    let mut add = |at: u8, value: &[u8]| {
+        whose.push(at);
+        whose.extend_from_slice(&(value.len() as u64).to_le_bytes());
+        whose.extend_from_slice(value);
+    };
+    if let Some(key) = key {
+        add(0, key);
+    }
+    for (at, header) in (1..).zip(SESSION_HEADERS) {
+        for value in asked.headers.get_all(header) {
+            add(at, value.as_bytes());
+        }
+    }
+    xxh3_128_with_seed(&asked.body, xxh3_64(&whose))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GatewayEndpoint, RequestCaller};
+
+    fn identity(headers: &[(&str, &str)]) -> Result<RequestIdentity, ApiError> {
+        let header = |(name, value): &(&str, &str)| {
+            let name: http::HeaderName = name.parse().expect("a name");
+            (name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"))
+        };
+        let asked = GatewayRequest {
+            endpoint: GatewayEndpoint::Chat,
+            headers: headers.iter().map(header).collect(),
+            body: "{}".into(),
+            caller: RequestCaller { owner: "local".into(), client_key: None },
+            id: "r".into(),
+        };
+        let sessions = SessionIndex::new(crate::config::SessionConfig::default());
+        identify(&asked, &RequestEnvelope::default(), "m", ReplayPolicy::Marked, &sessions)
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_is_refused_with_its_header_and_the_rule() {
+        let long = "x".repeat(129);
+        let wrong = [
+            "", " ", "../x", "..", ".", "a b", "a/b", "a\\b", "c:d", "a.b", "%2e", "é", "名前",
+            &long,
+        ];
+        for header in SESSION_HEADERS {
+            for name in wrong {
+                let fault = identity(&[(header, name)]).err();
+                let fault = fault.unwrap_or_else(|| panic!("{header}: {name:?} was taken"));
+                assert_eq!(
+                    (fault.status().as_u16(), fault.code, fault.location.as_deref()),
+                    (400, "invalid_session_name", Some(header)),
+                    "{name:?}"
+                );
+                assert!(fault.message.contains(header) && fault.message.contains("128"));
+            }
+            for name in ["a", "A-b_9", "-", &"x".repeat(128)] {
+                let found = identity(&[(header, name)]).expect("a name").hint;
+                assert_eq!(found, SessionHint::Name(name.to_owned()));
+            }
+            let two = identity(&[(header, "one"), (header, "two")]).err().expect("a fault");
+            assert_eq!(two.code, "invalid_session_name");
+            assert!(identity(&[(header, "one"), (header, "one")]).is_ok());
+        }
+        // The strongest header decides; what a weaker one says does not matter then.
+        assert!(identity(&[("x-session-id", "a b"), ("x-foxwedge-session", "a")]).is_ok());
+    }
+
+    #[test]
+    fn a_name_is_no_mark_of_a_retry_and_part_of_every_fingerprint() {
+        type Row<'r> = (&'r [(&'r str, &'r str)], RetryMark, RequestOrigin);
+        let table: [Row<'_>; 9] = [
+            (&[], RetryMark::First, RequestOrigin::Anonymous),
+            (&[("x-session-id", "a")], RetryMark::First, RequestOrigin::Declared),
+            (&[("x-session-id", "b")], RetryMark::First, RequestOrigin::Declared),
+            (&[("x-opencode-session", "a")], RetryMark::First, RequestOrigin::Declared),
+            (&[("idempotency-key", "k")], RetryMark::Retry, RequestOrigin::Declared),
+            (&[("idempotency-key", "l")], RetryMark::Retry, RequestOrigin::Declared),
+            (
+                &[("idempotency-key", "k"), ("x-session-id", "a")],
+                RetryMark::Retry,
+                RequestOrigin::Declared,
+            ),
+            (
+                &[("x-session-affinity", "a"), ("x-session-id", "b")],
+                RetryMark::First,
+                RequestOrigin::Declared,
+            ),
+            (&[("x-foxwedge-session", "a")], RetryMark::First, RequestOrigin::Declared),
+        ];
+        let found = table.map(|(headers, repeated, origin)| {
+            let found = identity(headers).expect("an identity");
+            assert_eq!((found.retry_mark, found.origin), (repeated, origin), "{headers:?}");
+            found.fingerprint
+        });
+        for (at, one) in found.iter().enumerate() {
+            assert!(!found[at + 1..].contains(one), "{:?}", table[at].0);
+        }
+        let counts = [("0", RetryMark::First), ("1", RetryMark::Retry), ("2", RetryMark::Retry)];
+        let odd = [("", RetryMark::First), ("no", RetryMark::First), ("-1", RetryMark::First)];
+        for (count, repeated) in counts.into_iter().chain(odd) {
+            let found = identity(&[("x-stainless-retry-count", count)]).expect("an identity");
+            assert_eq!((found.retry_mark, found.fingerprint), (repeated, found.fingerprint));
+            assert_eq!(found.origin, RequestOrigin::Anonymous, "{count}");
+        }
+        assert_eq!(
+            identity(&[("idempotency-key", "")]).expect("an identity").retry_mark,
+            RetryMark::First
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! The labels that are known beforehand.
+
+use prometheus_client::metrics::gauge::Gauge;
+
+use crate::{GatewayEndpoint, GuardAction};
+
+/// An endpoint, as metrics name it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetricRoute {
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+    /// `/v1/messages`.
+    Messages,
+    /// `/v1/messages/count_tokens`.
+    CountTokens,
+    /// `/v1/models`.
+    Models,
+    /// Sessions, runs, repairs.
+    Api,
+    /// Health, metrics, the console, and paths that do not exist.
+    Other,
+}
+
+impl MetricRoute {
+    /// Every route.
+    pub const ALL: [MetricRoute; 7] = [
+        MetricRoute::Chat,
+        MetricRoute::Responses,
+        MetricRoute::Messages,
+        MetricRoute::CountTokens,
+        MetricRoute::Models,
+        MetricRoute::Api,
+        MetricRoute::Other,
+    ];
+
+    /// The word in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            MetricRoute::Chat => GatewayEndpoint::Chat.name(),
+            MetricRoute::Responses => GatewayEndpoint::Responses.name(),
+            MetricRoute::Messages => GatewayEndpoint::Messages.name(),
+            MetricRoute::CountTokens => GatewayEndpoint::CountTokens.name(),
+            MetricRoute::Models => "models",
+            MetricRoute::Api => "api",
+            MetricRoute::Other => "other",
+        }
+    }
+}
+
+impl From<GatewayEndpoint> for MetricRoute {
+    fn from(face: GatewayEndpoint) -> MetricRoute {
+        match face {
+            GatewayEndpoint::Chat => MetricRoute::Chat,
+            GatewayEndpoint::Responses => MetricRoute::Responses,
+            GatewayEndpoint::Messages => MetricRoute::Messages,
+            GatewayEndpoint::CountTokens => MetricRoute::CountTokens,
+        }
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetricAction {
+    /// Nothing had to be done.
+    None,
+    /// Something was found and left as it is.
+    Observed,
+    /// It was repaired.
+    Fixed,
+    /// It was refused for what was found.
+    Rejected,
+    /// It did not come so far.
+    Failed,
+}
+
+impl MetricAction {
+    /// Every one.
+    pub const ALL: [MetricAction; 5] = [
+        MetricAction::None,
+        MetricAction::Observed,
+        MetricAction::Fixed,
+        MetricAction::Rejected,
+        MetricAction::Failed,
+    ];
+
+    /// The word in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            MetricAction::None => GuardAction::None.name(),
+            MetricAction::Observed => GuardAction::Observed.name(),
+            MetricAction::Fixed => GuardAction::Fixed.name(),
+            MetricAction::Rejected => GuardAction::Rejected.name(),
+            MetricAction::Failed => "failed",
+        }
+    }
+
+    pub(super) fn from_action(action: Option<GuardAction>) -> MetricAction {
+        match action {
+            Some(GuardAction::None) => MetricAction::None,
+            Some(GuardAction::Observed) => MetricAction::Observed,
+            Some(GuardAction::Fixed) => MetricAction::Fixed,
+            Some(GuardAction::Rejected) => MetricAction::Rejected,
+            None => MetricAction::Failed,
+        }
+    }
+}
+
+/// Where bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ByteDirection {
+    /// From clients.
+    In,
+    /// To clients.
+    Out,
+}
+
+impl ByteDirection {
+    /// Both.
+    pub const ALL: [ByteDirection; 2] = [ByteDirection::In, ByteDirection::Out];
+
+    /// The word in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            ByteDirection::In => "in",
+            ByteDirection::Out => "out",
+        }
+    }
+}
+
+/// Why a connection was closed at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectionRefusal {
+    /// There were as many as there may be.
+    Total,
+    /// Its address had as many as it may have.
+    PerAddress,
+    /// The process had no means to take it.
+    Accept,
+}
+
+impl ConnectionRefusal {
+    /// Every reason.
+    pub const ALL: [ConnectionRefusal; 3] =
+        [ConnectionRefusal::Total, ConnectionRefusal::PerAddress, ConnectionRefusal::Accept];
+
+    /// The word in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConnectionRefusal::Total => "total",
+            ConnectionRefusal::PerAddress => "per-address",
+            ConnectionRefusal::Accept => "accept",
+        }
+    }
+}
+
+/// What is lost first when there is too much of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DroppedItem {
+    /// Events of runs.
+    Records,
+    /// Spans.
+    Spans,
+    /// Lines of the log.
+    Lines,
+}
+
+impl DroppedItem {
+    /// Everything.
+    pub const ALL: [DroppedItem; 3] =
+        [DroppedItem::Records, DroppedItem::Spans, DroppedItem::Lines];
+
+    /// The word in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            DroppedItem::Records => "records",
+            DroppedItem::Spans => "spans",
+            DroppedItem::Lines => "lines",
+        }
+    }
+}
+
+/// One of something that is counted as long as it is there.
+#[derive(Debug)]
+pub struct GaugeGuard(Gauge);
+
+impl GaugeGuard {
+    pub(super) fn new(gauge: Gauge) -> GaugeGuard {
+        gauge.inc();
+        GaugeGuard(gauge)
+    }
+}
+
+impl Drop for GaugeGuard {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

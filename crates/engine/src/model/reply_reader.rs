@@ -1,0 +1,451 @@
+//! A reply as it is read: in pieces for whoever listens, and as a message for the next request. Both
+//! always say the same: of what was read and not yet told nothing is in the message.
+//!
+//! A call is told when it is whole. One whose arguments the limit of tokens cut off counts as whole
+//! if the provider closed it, and all of them do: it is told with its arguments as they are, so that
+//! the model can be told what became of it. One that a broken connection cut off is never told.
+
+use std::{
+    borrow::Cow,
+    collections::{HashSet, VecDeque},
+};
+
+use foxwedge_core::{Format, IdRule, fresh_id};
+use foxwedge_dialect::{
+    model::{
+        self, ContentPart, ModelPart, ModelReply, ModelResponse, ProviderError, ReasoningPart,
+        ReasoningSignature, StopReason, ToolCallPart, decode_reply, encode_turn,
+    },
+    stream::{
+        CollectedEnding, StreamError, StreamLimits, StreamWatcher,
+        event::{BlockDelta as Said, BlockStart, StreamEvent},
+    },
+    text,
+};
+use foxwedge_run::RunUsage;
+
+use super::{ReplyDelta, ReplyStopReason, ReplyToolCall};
+
+/// A reply that is read.
+pub(super) struct ReplyReader {
+    wire: Format,
+    source: ReplySource,
+    /// Read, and not yet told.
+    queued: VecDeque<ReplyDelta>,
+    ids: CallIdAssigner,
+    /// Calls that were told or wait, out of the parts so far.
+    parts_seen: usize,
+    usage: model::TokenUsage,
+    open_block: OpenBlockKind,
+    /// How many bytes may still come.
+    bytes_left: usize,
+    /// The provider said that this is all.
+    finished: bool,
+    /// Something was said.
+    has_content: bool,
+}
+
+enum ReplySource {
+    /// It comes in pieces.
+    Stream(Box<StreamWatcher>),
+    /// Everything that came.
+    Whole(Vec<ModelPart<'static>>),
+}
+
+/// What the block is that is open.
+#[derive(Clone, Copy)]
+enum OpenBlockKind {
+    Text,
+    Reasoning,
+    Call,
+    Hidden,
+}
+
+/// How a reply ended.
+pub(super) enum ReplyReadEnd {
+    /// Well.
+    Whole,
+    /// The provider failed.
+    Failed(ProviderError<'static>),
+    /// It broke off.
+    Cut,
+    /// It cannot be read on.
+    Unreadable(StreamError),
+    /// More was said than is kept.
+    TooLong,
+}
+
+/// What happens in a stream, before a call is looked up.
+enum ReplyItem {
+    Delta(ReplyDelta),
+    Call,
+}
+
+impl ReplyReader {
+    /// Of a reply in that format. The seed tells calls apart that have no ids of their own.
+    pub(super) fn new(
+        wire: Format,
+        rule: IdRule,
+        limits: StreamLimits,
+        seed: String,
+    ) -> ReplyReader {
+        ReplyReader {
+            wire,
+            source: ReplySource::Stream(Box::new(StreamWatcher::new(wire, limits))),
+            queued: VecDeque::new(),
+            ids: CallIdAssigner { wire, rule, seed, assigned: Vec::new(), used: HashSet::new() },
+            parts_seen: 0,
+            usage: model::TokenUsage::default(),
+            open_block: OpenBlockKind::Hidden,
+            bytes_left: limits.held,
+            finished: false,
+            has_content: false,
+        }
+    }
+
+    /// The next piece that was read.
+    pub(super) fn next_delta(&mut self) -> Option<ReplyDelta> {
+        self.queued.pop_front()
+    }
+
+    /// Whether the provider said that this is all.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether anything was said.
+    pub(super) fn has_content(&self) -> bool {
+        self.has_content
+    }
+
+    /// Whether it cannot be read on.
+    pub(super) fn is_unreadable(&self) -> bool {
+        match &self.source {
+            ReplySource::Stream(watcher) => self.bytes_left == 0 || watcher.error().is_some(),
+            ReplySource::Whole(_) => true,
+        }
+    }
+
+    /// More of a stream.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let ReplySource::Stream(watcher) = &mut self.source else { return };
+        self.bytes_left = self.bytes_left.saturating_sub(bytes.len());
+        let mut heard = Vec::new();
+        let (open, usage, over) = (&mut self.open_block, &mut self.usage, &mut self.finished);
+        watcher.push(bytes, &mut |event| read_event(event, open, usage, over, &mut heard));
+        let fresh = watcher.parts().get(self.parts_seen..).unwrap_or_default();
+        let (fresh, count) = (tool_calls(fresh), watcher.parts().len());
+        self.parts_seen = count;
+        self.queue_items(heard, fresh);
+    }
+
+    /// A stream has ended: what is left of it, and how.
+    pub(super) fn finish(&mut self) -> ReplyReadEnd {
+        let watcher = match std::mem::replace(&mut self.source, ReplySource::Whole(Vec::new())) {
+            ReplySource::Stream(watcher) => watcher,
+            whole @ ReplySource::Whole(_) => {
+                self.source = whole;
+                return ReplyReadEnd::Whole;
+            }
+        };
+        let mut heard = Vec::new();
+        let (open, usage, over) = (&mut self.open_block, &mut self.usage, &mut self.finished);
+        let watched = watcher.finish(&mut |event| read_event(event, open, usage, over, &mut heard));
+        let collection = watched.collection;
+        let parts = collection.reply.parts;
+        let fresh = tool_calls(parts.get(self.parts_seen..).unwrap_or_default());
+        self.source = ReplySource::Whole(parts);
+        self.queue_items(heard, fresh);
+        match (watched.error, collection.ending) {
+            (Some(trouble), _) => ReplyReadEnd::Unreadable(trouble),
+            (None, CollectedEnding::Failed(failure)) => ReplyReadEnd::Failed(failure),
+            (None, CollectedEnding::Truncated | CollectedEnding::Complete)
+                if collection.truncated =>
+            {
+                ReplyReadEnd::TooLong
+            }
+            (None, CollectedEnding::Truncated) if self.bytes_left == 0 => ReplyReadEnd::TooLong,
+            (None, CollectedEnding::Truncated) => ReplyReadEnd::Cut,
+            (None, CollectedEnding::Complete) => ReplyReadEnd::Whole,
+        }
+    }
+
+    /// A reply that came in one piece, whatever was asked for. `None` if it is none.
+    pub(super) fn read_whole(&mut self, body: &[u8]) -> Option<ReplyReadEnd> {
+        let source = text(body).ok()?;
+        let reply = match decode_reply(source, self.wire) {
+            Ok(told) => match told.outcome {
+                ModelResponse::Reply(reply) => reply,
+                ModelResponse::Error(failure) => {
+                    return Some(ReplyReadEnd::Failed(to_owned_failure(&failure)));
+                }
+            },
+            // Some say that it is no stream, and stream.
+            Err(_) if looks_like_events(source) => {
+                self.push(body);
+                return Some(self.finish());
+            }
+            Err(_) => return None,
+        };
+        let parts: Vec<ModelPart<'static>> = reply.parts.iter().filter_map(to_owned_part).collect();
+        let mut heard: Vec<ReplyItem> = parts.iter().filter_map(part_item).collect();
+        heard.extend(usage_item(&mut self.usage, reply.usage));
+        if let Some(stop) = &reply.stop {
+            heard.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))));
+        }
+        let fresh = tool_calls(&parts);
+        self.source = ReplySource::Whole(parts);
+        self.queue_items(heard, fresh);
+        Some(ReplyReadEnd::Whole)
+    }
+
+    /// What was told so far, as a message of the model.
+    pub(super) fn take_message(&mut self) -> Option<String> {
+        // What was read to the end of a line that never came counts as not told.
+        self.finish();
+        let ReplySource::Whole(parts) = &mut self.source else { return None };
+        let mut parts = std::mem::take(parts);
+        self.queued.iter().rev().for_each(|piece| remove_undelivered(&mut parts, piece));
+        let mut ids = self.ids.assigned.iter();
+        for part in &mut parts {
+            let ContentPart::ToolCall(call) = part.content() else { continue };
+            let id = ids.next().map(|id| Cow::Owned(id.clone()));
+            *part = ModelPart::new(ContentPart::ToolCall(ToolCallPart { id, ..call.clone() }));
+        }
+        encode_turn(&ModelReply { parts, ..ModelReply::default() }, self.wire)
+    }
+
+    fn queue_items(&mut self, heard: Vec<ReplyItem>, calls: Vec<ReplyToolCall>) {
+        let mut calls = calls.into_iter();
+        for heard in heard {
+            let piece = match heard {
+                ReplyItem::Delta(piece) => piece,
+                // One that could not be kept is not told.
+                ReplyItem::Call => match calls.next() {
+                    Some(call) => {
+                        ReplyDelta::Call(ReplyToolCall { id: self.ids.assign(&call.id), ..call })
+                    }
+                    None => continue,
+                },
+            };
+            self.has_content |= matches!(
+                piece,
+                ReplyDelta::Text(_) | ReplyDelta::Reasoning(_) | ReplyDelta::Call(_)
+            );
+            self.queued.push_back(piece);
+        }
+    }
+}
+
+/// What an event tells.
+fn read_event(
+    event: &StreamEvent<'_>,
+    open: &mut OpenBlockKind,
+    usage: &mut model::TokenUsage,
+    over: &mut bool,
+    heard: &mut Vec<ReplyItem>,
+) {
+    match event {
+        StreamEvent::Open { kind, .. } => {
+            *open = match kind {
+                BlockStart::Text | BlockStart::Refusal => OpenBlockKind::Text,
+                BlockStart::Reasoning => OpenBlockKind::Reasoning,
+                BlockStart::Call { .. } => OpenBlockKind::Call,
+                BlockStart::Redacted(_) => OpenBlockKind::Hidden,
+            }
+        }
+        StreamEvent::Delta { delta: Said::Text(words), .. } if !words.is_empty() => match open {
+            OpenBlockKind::Text => {
+                heard.push(ReplyItem::Delta(ReplyDelta::Text(words.to_string())))
+            }
+            OpenBlockKind::Reasoning => {
+                heard.push(ReplyItem::Delta(ReplyDelta::Reasoning(words.to_string())))
+            }
+            OpenBlockKind::Call | OpenBlockKind::Hidden => {}
+        },
+        StreamEvent::Close { .. } => {
+            if let OpenBlockKind::Call = std::mem::replace(open, OpenBlockKind::Hidden) {
+                heard.push(ReplyItem::Call);
+            }
+        }
+        StreamEvent::Usage(newer) => heard.extend(usage_item(usage, *newer)),
+        StreamEvent::Stop(stop) => {
+            heard.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))))
+        }
+        StreamEvent::End => *over = true,
+        StreamEvent::Start(_)
+        | StreamEvent::Delta { .. }
+        | StreamEvent::Failed(_)
+        | StreamEvent::Truncated => {}
+    }
+}
+
+/// Figures, if they are new.
+fn usage_item(known: &mut model::TokenUsage, newer: model::TokenUsage) -> Option<ReplyItem> {
+    let before = *known;
+    known.update(newer);
+    (*known != before).then(|| {
+        let figure = |figure: Option<u64>| figure.unwrap_or(0);
+        ReplyItem::Delta(ReplyDelta::Usage(RunUsage {
+            input: figure(known.input),
+            output: figure(known.output),
+            cached: figure(known.cache_read),
+            reasoning: figure(known.reasoning),
+        }))
+    })
+}
+
+fn stop_reason(stop: &StopReason<'_>) -> ReplyStopReason {
+    match stop {
+        StopReason::Length | StopReason::ContextFull => ReplyStopReason::Length,
+        StopReason::Refusal => ReplyStopReason::Refused,
+        StopReason::Pause => ReplyStopReason::Pause,
+        StopReason::End
+        | StopReason::ToolCalls
+        | StopReason::Sequence(_)
+        | StopReason::MalformedCall
+        | StopReason::Other(_) => ReplyStopReason::Done,
+    }
+}
+
+/// The calls among parts, with the ids that they came with.
+fn tool_calls(parts: &[ModelPart<'_>]) -> Vec<ReplyToolCall> {
+    let calls = parts.iter().filter_map(|part| match part.content() {
+        ContentPart::ToolCall(call) => Some(ReplyToolCall {
+            id: call.id.as_deref().unwrap_or_default().to_owned(),
+            name: call.name.to_string(),
+            arguments: match call.arguments.trim().is_empty() && !call.is_free_text() {
+                true => "{}".to_owned(),
+                false => call.arguments.to_string(),
+            },
+        }),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// A part of a reply in one piece, as it would have come in pieces.
+fn to_owned_part(part: &ModelPart<'_>) -> Option<ModelPart<'static>> {
+    Some(ModelPart::new(match part.content() {
+        ContentPart::Text(text) => ContentPart::Text(text.to_static()),
+        ContentPart::Reasoning(ReasoningPart { text, signature: seal }) => {
+            ContentPart::Reasoning(ReasoningPart {
+                text: text.to_static(),
+                signature: match seal {
+                    ReasoningSignature::Unsigned => ReasoningSignature::Unsigned,
+                    ReasoningSignature::Signed(words) => {
+                        ReasoningSignature::Signed(words.to_static())
+                    }
+                    ReasoningSignature::Redacted(words) => {
+                        ReasoningSignature::Redacted(words.to_static())
+                    }
+                    ReasoningSignature::Encrypted(words) => {
+                        ReasoningSignature::Encrypted(words.to_static())
+                    }
+                },
+            })
+        }
+        ContentPart::ToolCall(call) => ContentPart::ToolCall(ToolCallPart {
+            id: call.id.as_deref().map(|id| Cow::Owned(id.to_owned())),
+            name: Cow::Owned(call.name.to_string()),
+            family: call.family,
+            arguments: call.arguments.to_static(),
+            signature: call.signature.as_ref().map(model::JsonText::to_static),
+        }),
+        ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {
+            return None;
+        }
+    }))
+}
+
+fn part_item(part: &ModelPart<'_>) -> Option<ReplyItem> {
+    let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    match part.content() {
+        ContentPart::Text(text) => said(text).map(ReplyDelta::Text).map(ReplyItem::Delta),
+        ContentPart::Reasoning(thought) => {
+            said(&thought.text).map(ReplyDelta::Reasoning).map(ReplyItem::Delta)
+        }
+        ContentPart::ToolCall(_) => Some(ReplyItem::Call),
+        ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => None,
+    }
+}
+
+/// Takes a piece that nobody has heard out of the end of what was said.
+fn remove_undelivered(parts: &mut Vec<ModelPart<'static>>, piece: &ReplyDelta) {
+    let last = |wanted: fn(&ContentPart<'_>) -> bool| {
+        parts.iter().rposition(|part| wanted(part.content()))
+    };
+    let (at, words) = match piece {
+        ReplyDelta::Call(_) => (last(|bit| matches!(bit, ContentPart::ToolCall(_))), ""),
+        ReplyDelta::Text(words) => (last(|bit| matches!(bit, ContentPart::Text(_))), &**words),
+        ReplyDelta::Reasoning(words) => {
+            (last(|bit| matches!(bit, ContentPart::Reasoning(_))), &**words)
+        }
+        ReplyDelta::Usage(_)
+        | ReplyDelta::Stop(_)
+        | ReplyDelta::Retrying { .. }
+        | ReplyDelta::Repaired(_) => return,
+    };
+    let Some(at) = at else { return };
+    let left = parts.get(at).and_then(|part| match part.content() {
+        ContentPart::Text(text) => {
+            let text = text.strip_suffix(words).filter(|text| !text.is_empty())?;
+            Some(ContentPart::Text(text.to_owned().into()))
+        }
+        // What is not all there is not what was signed.
+        ContentPart::Reasoning(thought) => {
+            let text = thought.text.strip_suffix(words).filter(|text| !text.is_empty())?;
+            Some(ContentPart::Reasoning(ReasoningPart {
+                text: text.to_owned().into(),
+                signature: ReasoningSignature::Unsigned,
+            }))
+        }
+        ContentPart::ToolCall(_)
+        | ContentPart::Media(_)
+        | ContentPart::ToolResult(_)
+        | ContentPart::Unknown(_) => None,
+    });
+    parts.truncate(at);
+    parts.extend(left.map(ModelPart::new));
+}
+
+/// The ids of the calls of one reply.
+struct CallIdAssigner {
+    wire: Format,
+    rule: IdRule,
+    seed: String,
+    /// In the order of the calls.
+    assigned: Vec<String>,
+    used: HashSet<String>,
+}
+
+impl CallIdAssigner {
+    /// The id of the next call: its own, or a computed one if it has none or another call has it.
+    fn assign(&mut self, own: &str) -> String {
+        let index = self.assigned.len();
+        let mut id = own.trim().to_owned();
+        let mut salt = 0_u32;
+        while id.is_empty() || self.used.contains(&id) {
+            let seed = format!("{salt} {index} {} {own}", self.seed);
+            id = fresh_id(self.wire, self.rule, &seed);
+            salt += 1;
+        }
+        self.used.insert(id.clone());
+        self.assigned.push(id.clone());
+        id
+    }
+}
+
+/// Whether a text looks like events.
+fn looks_like_events(source: &str) -> bool {
+    let source = source.trim_start();
+    ["data:", "event:", "id:", "retry:", ":"].iter().any(|start| source.starts_with(start))
+}
+
+fn to_owned_failure(failure: &ProviderError<'_>) -> ProviderError<'static> {
+    ProviderError {
+        kind: failure.kind,
+        message: failure.message.to_static(),
+        code: failure.code.as_ref().map(model::JsonText::to_static),
+    }
+}

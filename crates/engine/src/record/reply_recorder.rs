@@ -1,0 +1,416 @@
+//! What a reply says, as events of a run. What was said is left out unless it is to be kept: then
+//! only how much it was is told, once for each text, and the words stay in memory for a while.
+
+use std::{sync::Arc, time::Duration};
+
+use foxwedge_dialect::{
+    model::{self, ContentPart, ProviderErrorKind},
+    stream::event::{BlockDelta, BlockStart, StreamEvent},
+};
+use foxwedge_run::{EventPayload, RawJson, TextUpdate, ToolCallUpdate, ToolStatus, TurnStart};
+use tokio::time::Instant;
+
+use super::{
+    live_text::{LiveTextBudget, LiveTextKey},
+    queue::{self, RequestOutcome, TimedEvent},
+    reply_block::{
+        RecordedBlock, RecordedBlockKind, call_kind, call_reference, kind_of_start, message_id,
+        omitted_json, omitted_text, text_delta, truncate, with_omitted_note,
+    },
+    unix_millis,
+};
+use crate::config::ContentRecording;
+
+/// Pieces of a text are told together, for so long or up to so many bytes.
+const SEND_INTERVAL: Duration = Duration::from_millis(250);
+const SEND_TEXT_BYTES: usize = 4 << 10;
+
+/// So much waits before it is handed on.
+const SEND_EVENT_BYTES: usize = 32 << 10;
+
+/// Bytes of texts and arguments that are kept of one reply.
+const MAX_REPLY_TEXT_BYTES: usize = 1 << 20;
+
+/// A reply, as it is heard.
+#[derive(Debug)]
+pub(super) struct ReplyRecorder {
+    content: ContentRecording,
+    turn: u32,
+    started: bool,
+    block: Option<RecordedBlock>,
+    /// Not handed on yet, and about how many bytes that is.
+    events: Vec<TimedEvent>,
+    bytes: usize,
+    /// When something was handed on last.
+    last_sent: Option<Instant>,
+    /// How much more is kept.
+    budget: usize,
+    /// Where room for words that are not stored comes from, and how much there may be.
+    live_budget: Option<LiveTextBudget>,
+    live_budget_left: usize,
+    /// Words that are not stored.
+    live_texts: Vec<(LiveTextKey, String)>,
+    /// Calls that have an id; and whether there were any at all.
+    calls: Vec<Arc<str>>,
+    has_calls: bool,
+    /// The last text, if it is kept.
+    text: Option<String>,
+    usage: model::TokenUsage,
+    refused: bool,
+    provider_error: Option<ProviderErrorKind>,
+}
+
+/// All that is left to say at the end of a reply.
+#[derive(Debug)]
+pub(super) struct RecordedReply {
+    pub(super) events: Vec<TimedEvent>,
+    pub(super) calls: Vec<Arc<str>>,
+    pub(super) usage: model::TokenUsage,
+    pub(super) text: Option<String>,
+}
+
+impl ReplyRecorder {
+    pub(super) fn new(
+        content: ContentRecording,
+        words: Option<LiveTextBudget>,
+        turn: u32,
+    ) -> ReplyRecorder {
+        let (room, more_room) = match content {
+            ContentRecording::Stored => (MAX_REPLY_TEXT_BYTES, 0),
+            ContentRecording::Omitted => (0, MAX_REPLY_TEXT_BYTES),
+        };
+        ReplyRecorder {
+            content,
+            turn,
+            started: false,
+            block: None,
+            events: Vec::new(),
+            bytes: 0,
+            last_sent: None,
+            budget: room,
+            live_budget: words,
+            live_budget_left: more_room,
+            live_texts: Vec::new(),
+            calls: Vec::new(),
+            has_calls: false,
+            text: None,
+            usage: model::TokenUsage::default(),
+            refused: false,
+            provider_error: None,
+        }
+    }
+
+    /// Something happens in a reply that comes in pieces.
+    pub(super) fn record_event(&mut self, event: &StreamEvent<'_>) {
+        match event {
+            StreamEvent::Start(_) => self.start_turn(),
+            StreamEvent::Open { block, kind } => self.open_block(*block, kind_of_start(kind)),
+            StreamEvent::Delta { delta: BlockDelta::Text(words), .. } => self.append_text(words),
+            StreamEvent::Delta {
+                delta: BlockDelta::Signature(_) | BlockDelta::Encrypted(_),
+                ..
+            }
+            | StreamEvent::Delta { delta: BlockDelta::Citation(_), .. } => {}
+            StreamEvent::Close { .. } => self.close_block(),
+            StreamEvent::Usage(usage) => self.usage.update(*usage),
+            StreamEvent::Stop(stop) => self.note_stop_reason(stop),
+            StreamEvent::End => self.close_block(),
+            StreamEvent::Failed(failure) => self.provider_error = Some(failure.kind),
+            StreamEvent::Truncated => {}
+        }
+        if let StreamEvent::Open { kind: BlockStart::Refusal, .. } = event {
+            self.refused = true;
+        }
+    }
+
+    /// A reply that came whole.
+    pub(super) fn record_reply(&mut self, reply: &model::ModelReply<'_>) {
+        self.start_turn();
+        for (place, part) in reply.parts.iter().enumerate() {
+            let number = u32::try_from(place).unwrap_or(u32::MAX);
+            match part.content() {
+                ContentPart::Text(words) => {
+                    self.refused |= part.notes().is_some_and(|notes| notes.refusal);
+                    self.open_block(number, RecordedBlockKind::Text);
+                    self.append_text(words);
+                }
+                ContentPart::Reasoning(reasoning) => {
+                    self.open_block(number, RecordedBlockKind::Reasoning);
+                    self.append_text(&reasoning.text);
+                }
+                ContentPart::ToolCall(call) => {
+                    self.open_block(number, call_kind(call.id.as_deref(), &call.name));
+                    self.append_text(&call.arguments);
+                }
+                ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {}
+            }
+            self.close_block();
+        }
+        self.usage.update(reply.usage);
+        if let Some(stop) = &reply.stop {
+            self.note_stop_reason(stop);
+        }
+    }
+
+    /// Cards to be told beside the reply.
+    pub(super) fn add_annotations(&mut self, cards: Vec<EventPayload>) {
+        cards.into_iter().for_each(|card| self.push_event(card));
+    }
+
+    /// What is to be handed on by now, if anything.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Vec<TimedEvent>> {
+        let handed = *self.last_sent.get_or_insert(now);
+        let late = now.duration_since(handed) >= SEND_INTERVAL;
+        let much = self.bytes >= SEND_EVENT_BYTES || self.unsent_bytes() >= SEND_TEXT_BYTES;
+        if !late && !much {
+            return None;
+        }
+        self.emit_progress();
+        if self.events.is_empty() {
+            return None;
+        }
+        self.last_sent = Some(now);
+        self.bytes = 0;
+        Some(std::mem::take(&mut self.events))
+    }
+
+    /// How a reply that is whole ends its request.
+    pub(super) fn outcome(&self) -> RequestOutcome {
+        let calls = self.has_calls
+            || matches!(
+                &self.block,
+                Some(RecordedBlock { kind: RecordedBlockKind::Call { .. }, .. })
+            );
+        match (self.refused, calls) {
+            (true, _) => RequestOutcome::Refused,
+            (false, true) => RequestOutcome::WaitsForTools,
+            (false, false) => RequestOutcome::Replied,
+        }
+    }
+
+    /// The trouble that the provider told of, in a word.
+    pub(super) fn error_code(&self) -> &'static str {
+        match self.provider_error {
+            None => "upstream_failed",
+            Some(ProviderErrorKind::InvalidRequest) => "upstream_request",
+            Some(ProviderErrorKind::Authentication) => "upstream_credentials",
+            Some(ProviderErrorKind::Permission) => "upstream_permission",
+            Some(ProviderErrorKind::NotFound) => "upstream_not_found",
+            Some(ProviderErrorKind::TooLarge) => "upstream_too_large",
+            Some(ProviderErrorKind::RateLimit) => "upstream_rate_limit",
+            Some(ProviderErrorKind::Overloaded) => "upstream_overloaded",
+            Some(ProviderErrorKind::Timeout) => "upstream_timeout",
+            Some(ProviderErrorKind::Server) => "upstream_server",
+        }
+    }
+
+    /// The reply is over, one way or another.
+    pub(super) fn finish(&mut self, ending: &RequestOutcome) -> RecordedReply {
+        match ending {
+            RequestOutcome::Replied | RequestOutcome::WaitsForTools | RequestOutcome::Refused => {
+                self.close_block()
+            }
+            // What was cut off in the middle is told as far as it came.
+            RequestOutcome::Failed(_) | RequestOutcome::Stopped => match &self.block {
+                Some(RecordedBlock { kind: RecordedBlockKind::Call { .. }, .. }) => {
+                    self.emit_progress()
+                }
+                Some(RecordedBlock {
+                    kind:
+                        RecordedBlockKind::Text
+                        | RecordedBlockKind::Reasoning
+                        | RecordedBlockKind::Redacted,
+                    ..
+                })
+                | None => {
+                    self.close_block();
+                }
+            },
+        }
+        RecordedReply {
+            events: std::mem::take(&mut self.events),
+            calls: std::mem::take(&mut self.calls),
+            usage: self.usage,
+            text: self.text.take(),
+        }
+    }
+
+    /// Begins before anything was said: something else may happen first.
+    pub(super) fn start_early(&mut self) -> Vec<TimedEvent> {
+        self.start_turn();
+        self.bytes = 0;
+        std::mem::take(&mut self.events)
+    }
+
+    fn start_turn(&mut self) {
+        if !self.started {
+            self.started = true;
+            self.push_event(EventPayload::TurnStarted(TurnStart {
+                turn: Some(self.turn),
+                message: None,
+            }));
+        }
+    }
+
+    fn open_block(&mut self, number: u32, kind: RecordedBlockKind) {
+        self.start_turn();
+        self.close_block();
+        self.block = Some(RecordedBlock::new(number, kind));
+    }
+
+    fn append_text(&mut self, words: &str) {
+        let Some(block) = &mut self.block else { return };
+        block.bytes += words.len();
+        block.characters += words.chars().count();
+        block.has_text = block.has_text || !words.trim_start().is_empty();
+        if words.len() > self.budget
+            && words.len() <= self.live_budget_left
+            && let Some(more) = self.live_budget.as_mut().and_then(|room| room.take(words.len()))
+        {
+            self.budget += more;
+            self.live_budget_left = self.live_budget_left.saturating_sub(more);
+        }
+        let kept = truncate(words, self.budget);
+        // Once something is left out, so is everything behind it.
+        let whole = kept.len() == words.len();
+        self.budget = if whole { self.budget - kept.len() } else { 0 };
+        if !whole {
+            self.live_budget_left = 0;
+        }
+        block.text.push_str(kept);
+    }
+
+    /// Words that are not stored, since the last look.
+    pub(super) fn take_live_text(&mut self) -> Vec<(LiveTextKey, String)> {
+        std::mem::take(&mut self.live_texts)
+    }
+
+    fn note_stop_reason(&mut self, stop: &model::StopReason<'_>) {
+        match stop {
+            model::StopReason::Refusal => self.refused = true,
+            model::StopReason::End
+            | model::StopReason::ToolCalls
+            | model::StopReason::Length
+            | model::StopReason::ContextFull
+            | model::StopReason::Sequence(_)
+            | model::StopReason::Pause
+            | model::StopReason::MalformedCall
+            | model::StopReason::Other(_) => {}
+        }
+    }
+
+    /// How much of a text that is kept was not told yet.
+    fn unsent_bytes(&self) -> usize {
+        if self.content == ContentRecording::Omitted {
+            return 0;
+        }
+        self.block.as_ref().map_or(0, |block| block.text.len() - block.sent_bytes)
+    }
+
+    /// Tells what is known of a block that goes on.
+    fn emit_progress(&mut self) {
+        let Some(block) = &mut self.block else { return };
+        let message = message_id(self.turn, block.number);
+        let body = match &mut block.kind {
+            RecordedBlockKind::Call { announced: true, .. } | RecordedBlockKind::Redacted => return,
+            RecordedBlockKind::Call { id, name, announced } => {
+                *announced = true;
+                EventPayload::ToolCall(ToolCallUpdate {
+                    call: call_reference(id),
+                    name: Some(name.clone()),
+                    ..ToolCallUpdate::default()
+                })
+            }
+            RecordedBlockKind::Text | RecordedBlockKind::Reasoning
+                if self.content == ContentRecording::Omitted =>
+            {
+                return;
+            }
+            RecordedBlockKind::Text | RecordedBlockKind::Reasoning
+                if block.text.len() == block.sent_bytes =>
+            {
+                return;
+            }
+            RecordedBlockKind::Text => {
+                EventPayload::Text(text_delta(message, &block.text, block.sent_bytes))
+            }
+            RecordedBlockKind::Reasoning => {
+                EventPayload::Thought(text_delta(message, &block.text, block.sent_bytes))
+            }
+        };
+        block.sent_bytes = block.text.len();
+        self.push_event(body);
+    }
+
+    fn close_block(&mut self) {
+        let Some(block) = self.block.take() else { return };
+        let RecordedBlock {
+            number,
+            kind,
+            characters,
+            bytes,
+            has_text: speaks,
+            text,
+            sent_bytes: told,
+        } = block;
+        let is_text = matches!(kind, RecordedBlockKind::Text);
+        match kind {
+            RecordedBlockKind::Redacted => {}
+            RecordedBlockKind::Text | RecordedBlockKind::Reasoning => {
+                if !speaks {
+                    return;
+                }
+                let message = message_id(self.turn, number);
+                let text = match self.content {
+                    ContentRecording::Omitted => {
+                        if let Some(message) = message.clone().filter(|_| !text.is_empty()) {
+                            let words = with_omitted_note(text, characters);
+                            self.live_texts.push((LiveTextKey::Text(message), words));
+                        }
+                        omitted_text(characters)
+                    }
+                    ContentRecording::Stored => with_omitted_note(text, characters),
+                };
+                // What was told in pieces is not told again.
+                let said = match told {
+                    0 => TextUpdate { message, full: Some(text.clone()), ..TextUpdate::default() },
+                    told => text_delta(message, &text, told),
+                };
+                if is_text {
+                    self.text = Some(text);
+                    self.push_event(EventPayload::Text(said));
+                } else {
+                    self.push_event(EventPayload::Thought(said));
+                }
+            }
+            RecordedBlockKind::Call { id, name, .. } => {
+                let input = match self.content {
+                    ContentRecording::Omitted => {
+                        let whole = id.clone().filter(|_| text.len() == bytes);
+                        self.live_texts.extend(whole.map(|id| (LiveTextKey::Input(id), text)));
+                        omitted_json(bytes)
+                    }
+                    ContentRecording::Stored if text.len() < bytes => omitted_json(bytes),
+                    ContentRecording::Stored => {
+                        RawJson::parse(&text).unwrap_or_else(|| RawJson::string(&text))
+                    }
+                };
+                // The client has it, and may be at work on it.
+                self.push_event(EventPayload::ToolCall(ToolCallUpdate {
+                    call: call_reference(&id),
+                    name: Some(name),
+                    input: Some(input),
+                    status: Some(ToolStatus::Running),
+                    ..ToolCallUpdate::default()
+                }));
+                self.has_calls = true;
+                self.calls.extend(id);
+            }
+        }
+    }
+
+    fn push_event(&mut self, body: EventPayload) {
+        self.bytes += queue::event_bytes(&body);
+        self.events.push(TimedEvent { at: unix_millis(), body });
+    }
+}

@@ -1,0 +1,118 @@
+//! What happens in one run, as the run machine tells it. No store is needed for that: what is to be
+//! written is taken out here, by a run that the store has begun or all at once.
+
+use std::sync::Arc;
+
+use foxwedge_dialect::model;
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent, RunProblem,
+    RunStart, RunSummary, RunUsage, SessionMachine,
+};
+
+/// What happened in a run, and what of it is not written yet.
+#[derive(Debug)]
+pub(super) struct RunLog {
+    pub(super) run: Arc<str>,
+    machine: SessionMachine,
+    pending: Vec<RunEvent>,
+    end: Option<(RunEnd, RunSummary)>,
+    /// What earlier requests of the run cost.
+    total_usage: RunUsage,
+}
+
+impl RunLog {
+    /// A run begins.
+    pub(super) fn new(run: &Arc<str>, at: u64, start: RunStart) -> RunLog {
+        let mut story = RunLog {
+            run: run.clone(),
+            machine: SessionMachine::new(MachineSettings::default()),
+            pending: Vec::new(),
+            end: None,
+            total_usage: RunUsage::default(),
+        };
+        story.log_event(at, EventPayload::Started(start));
+        story
+    }
+
+    /// Takes out what is new, and the end if there is one. The machine knows this run alone: its
+    /// number in its session comes from the store.
+    pub(super) fn take_new_events(
+        &mut self,
+        epoch: Option<u64>,
+    ) -> (Vec<RunEvent>, Option<(RunEnd, RunSummary)>) {
+        let mut events = std::mem::take(&mut self.pending);
+        events.iter_mut().for_each(|event| event.epoch = epoch);
+        (events, self.end.take())
+    }
+
+    /// Whether its end is decided.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Something happens. Behind the end nothing does.
+    pub(super) fn log_event(&mut self, at: u64, body: EventPayload) {
+        let event = RunEvent { at: Some(at), ..RunEvent::new(&self.run, body) };
+        let mut effects = Vec::new();
+        self.machine.apply(at, MachineInput::Event(event), &mut effects);
+        for effect in effects {
+            match effect {
+                // The store wrote the start itself.
+                RunEffect::Emit(event) if event.seq > Some(1) => self.pending.push(event),
+                RunEffect::Announce { ended, summary, .. } => self.end = Some((ended, summary)),
+                RunEffect::Emit(_)
+                | RunEffect::Show { .. }
+                | RunEffect::Resolve { .. }
+                | RunEffect::CancelTool { .. }
+                | RunEffect::Drain { .. }
+                | RunEffect::Warn(_) => {}
+            }
+        }
+    }
+
+    /// What a request cost, on top of those before it.
+    pub(super) fn add_usage(&mut self, at: u64, usage: &model::TokenUsage) {
+        if usage.is_empty() {
+            return;
+        }
+        let sum = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
+        self.total_usage = RunUsage {
+            input: sum(self.total_usage.input, usage.input),
+            output: sum(self.total_usage.output, usage.output),
+            cached: sum(self.total_usage.cached, usage.cache_read),
+            reasoning: sum(self.total_usage.reasoning, usage.reasoning),
+        };
+        self.log_event(at, EventPayload::Usage(self.total_usage));
+    }
+
+    /// It ends, so, unless it has ended.
+    pub(super) fn end(&mut self, at: u64, outcome: Option<Outcome>, text: Option<String>) {
+        if self.is_over() {
+            return;
+        }
+        self.log_event(at, EventPayload::Ended(RunEnd { outcome, text, ..RunEnd::default() }));
+    }
+
+    /// It ends in trouble, in a word.
+    pub(super) fn fail(&mut self, at: u64, code: &str) {
+        let message = format!("the request failed: {code}");
+        self.log_event(
+            at,
+            EventPayload::Problem(RunProblem { message, code: Some(code.into()), fatal: true }),
+        );
+    }
+
+    /// Something is wrong, and it goes on.
+    pub(super) fn warn(&mut self, at: u64, code: &str, message: &str) {
+        let message = message.to_owned();
+        self.log_event(
+            at,
+            EventPayload::Problem(RunProblem { message, code: Some(code.into()), fatal: false }),
+        );
+    }
+
+    /// How many events came behind the end.
+    pub(super) fn late_events(&self) -> u64 {
+        self.machine.run(&self.run).map_or(0, |run| run.counts().late)
+    }
+}

@@ -1,0 +1,102 @@
+//! The ids of sessions: safe everywhere, and never those of another owner.
+
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The longest name of a session, and the longest id.
+pub(crate) const LONGEST_NAME: usize = 128;
+/// Whose names need nothing in front.
+const LOCAL_OWNER: &str = "local";
+
+/// Which of an owner's conversations with a model are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SessionScope<'a> {
+    /// Those under this very name.
+    Named(&'a str),
+    /// Those that share something which is often a name.
+    Keyed(&'a str),
+    /// Those that have no name.
+    Unnamed,
+}
+
+/// Where the digests of conversations begin: those of another owner, model or name never meet them.
+pub fn conversation_scope(owner: &str, model: &str, within: SessionScope<'_>) -> u128 {
+    let mut bytes = Vec::with_capacity(owner.len() + model.len() + 64);
+    bytes.extend_from_slice(owner.as_bytes());
+    bytes.push(0);
+    bytes.extend_from_slice(model.as_bytes());
+    let (kind, name) = match within {
+        SessionScope::Unnamed => return xxh3_128(&bytes),
+        SessionScope::Named(name) => (1, name),
+        SessionScope::Keyed(name) => (2, name),
+    };
+    bytes.extend_from_slice(&[0, kind]);
+    bytes.extend_from_slice(name.as_bytes());
+    xxh3_128(&bytes)
+}
+
+/// A new id that nobody else has: a number of this process that nobody can guess, and one that never
+/// comes twice from it.
+pub(super) fn new_session_id() -> Arc<str> {
+    static START: OnceLock<(u64, u64)> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let chance = || getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
+    let (process, start) = *START.get_or_init(|| (chance(), chance()));
+    // Multiplied by an odd number, different counts stay different.
+    let count = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    format!("s-{process:016x}{:016x}", count ^ start).into()
+}
+
+/// The id of the session that an owner calls so. The names of different owners never meet.
+pub(crate) fn named_session_id(owner: &str, name: &str) -> Arc<str> {
+    if owner == LOCAL_OWNER && is_session_name(name) {
+        return name.into();
+    }
+    hashed_session_id(owner, name)
+}
+
+/// An id that only this owner has for this name.
+pub(super) fn hashed_session_id(owner: &str, name: &str) -> Arc<str> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(owner.as_bytes()).update(&[0]).update(name.as_bytes());
+    let hash = hasher.finalize().to_hex();
+    format!("s-{}", hash.get(..32).unwrap_or_default()).into()
+}
+
+/// Whether a name can be an id as it is: never a path, never a surprise in a log.
+pub(crate) fn is_session_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_an_id_only_where_it_is_safe_and_ones_own() {
+        assert_eq!(&*named_session_id("local", "my-chat_1"), "my-chat_1");
+        let others = [
+            named_session_id("local", "../../etc/passwd"),
+            named_session_id("local", ""),
+            named_session_id("local", &"x".repeat(129)),
+            named_session_id("b", "my-chat_1"),
+            named_session_id("c", "my-chat_1"),
+        ];
+        for (at, id) in others.iter().enumerate() {
+            assert!(is_session_name(id) && id.len() == 34, "{id}");
+            assert!(!others.iter().skip(at + 1).any(|other| other == id), "{id}");
+        }
+        assert_eq!(named_session_id("b", "x"), named_session_id("b", "x"));
+    }
+
+    #[test]
+    fn new_ids_differ() {
+        let (one, two) = (new_session_id(), new_session_id());
+        assert!(is_session_name(&one) && one != two);
+    }
+}

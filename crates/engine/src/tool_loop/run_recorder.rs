@@ -1,0 +1,254 @@
+//! One run that is at work: what happens goes into the run machine, what the machine says goes into
+//! the store, and only then to whoever listens.
+
+use std::{sync::Arc, time::SystemTime};
+
+use foxwedge_run::{
+    EventPayload, MachineInput, MachineSettings, Run, RunEffect, RunEnd, RunEvent, RunSummary,
+    SessionMachine, SharedId,
+};
+use foxwedge_store::{
+    CloseAuthority, FinalizeResult, Lease, NewRecord, RunClosing, RunRow, Store, StoreError,
+};
+use tokio::time::Instant;
+
+use super::{FinishedRun, LoopError, LoopEvent, LoopLimits, LoopNotice, LoopObserver};
+use crate::record::retry_unavailable;
+
+/// Events that are read at once.
+const EVENT_PAGE: usize = 1_000;
+
+/// A run at work.
+pub(super) struct RunRecorder<'a, S> {
+    store: Arc<S>,
+    listener: &'a mut dyn LoopObserver,
+    run: SharedId,
+    epoch: u64,
+    lease: Lease,
+    machine: SessionMachine,
+    /// What the log does not hold yet.
+    unsaved: Vec<RunEvent>,
+    /// What nobody has been told yet.
+    unpublished: Vec<RunEffect>,
+    /// The last place in the log.
+    last_sequence: u64,
+    end: Option<(RunEnd, RunSummary)>,
+    /// When the lease was renewed last.
+    lease_renewed: Instant,
+}
+
+/// Why a run cannot be kept any more.
+#[derive(Debug)]
+pub(super) enum RunRecordError {
+    /// Somebody else ended it, or has it.
+    TakenOver,
+    /// The loop cannot go on.
+    Loop(LoopError),
+}
+
+impl From<LoopError> for RunRecordError {
+    fn from(error: LoopError) -> RunRecordError {
+        RunRecordError::Loop(error)
+    }
+}
+
+impl From<StoreError> for RunRecordError {
+    fn from(error: StoreError) -> RunRecordError {
+        match error {
+            StoreError::Ended(_) | StoreError::Fenced { .. } | StoreError::NoRun(_) => {
+                RunRecordError::TakenOver
+            }
+            error => RunRecordError::Loop(LoopError::Store(error)),
+        }
+    }
+}
+
+impl<'a, S: Store> RunRecorder<'a, S> {
+    /// A run that the store has begun.
+    pub(super) fn new(
+        store: Arc<S>,
+        row: &RunRow,
+        lease: Lease,
+        start: foxwedge_run::RunStart,
+        listener: &'a mut dyn LoopObserver,
+    ) -> RunRecorder<'a, S> {
+        let run = SharedId::from(row.id.as_str());
+        let mut keeper = RunRecorder {
+            store,
+            listener,
+            run: run.clone(),
+            epoch: row.epoch,
+            lease,
+            machine: SessionMachine::new(MachineSettings::default()),
+            unsaved: Vec::new(),
+            unpublished: Vec::new(),
+            last_sequence: row.last,
+            end: None,
+            lease_renewed: Instant::now(),
+        };
+        let event = RunEvent {
+            epoch: Some(row.epoch),
+            at: Some(row.started),
+            ..RunEvent::new(&run, EventPayload::Started(start))
+        };
+        keeper.apply(MachineInput::Event(event));
+        // The store wrote the start itself.
+        keeper.unsaved.clear();
+        keeper
+    }
+
+    /// Something happened.
+    pub(super) fn record_event(&mut self, body: EventPayload) {
+        let event = RunEvent { at: Some(now_millis()), ..RunEvent::new(&self.run, body) };
+        self.apply(MachineInput::Event(event));
+    }
+
+    fn apply(&mut self, input: MachineInput) {
+        let mut effects = Vec::with_capacity(4);
+        self.machine.apply(now_millis(), input, &mut effects);
+        for effect in effects {
+            match &effect {
+                RunEffect::Emit(event) => self.unsaved.push(event.clone()),
+                RunEffect::Announce { ended, summary, .. } => {
+                    self.end = Some((ended.clone(), *summary));
+                }
+                RunEffect::Show { .. }
+                | RunEffect::Resolve { .. }
+                | RunEffect::CancelTool { .. }
+                | RunEffect::Drain { .. }
+                | RunEffect::Warn(_) => {}
+            }
+            self.unpublished.push(effect);
+        }
+    }
+
+    /// What is known of the run.
+    pub(super) fn run(&self) -> Option<&Run> {
+        self.machine.run(&self.run)
+    }
+
+    /// Its id.
+    pub(super) fn id(&self) -> &SharedId {
+        &self.run
+    }
+
+    /// Its number in the session.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Whether its end is decided and told to the machine.
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Keeps what happened, and tells it. What ends a run is kept by [`Keeper::finish`].
+    pub(super) async fn save(&mut self) -> Result<(), RunRecordError> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        if !self.unsaved.is_empty() {
+            let events = &self.unsaved;
+            self.last_sequence =
+                retry_unavailable(|| self.store.append(&self.run, &self.lease, events.clone()))
+                    .await?;
+            self.unsaved.clear();
+        }
+        self.publish();
+        Ok(())
+    }
+
+    /// Tells something beside the run.
+    pub(super) fn notify(&mut self, note: LoopNotice) {
+        self.listener.on_event(LoopEvent::Notice(note));
+    }
+
+    /// Looks whether the run is still ours, and stays the one who runs it. A store that is away for
+    /// a while ends nothing, as long as the lease holds.
+    pub(super) async fn check_lease(&mut self, limits: &LoopLimits) -> Result<(), RunRecordError> {
+        let since = self.lease_renewed.elapsed();
+        let looked = match since >= limits.lease / 3 {
+            true => {
+                let ttl = u64::try_from(limits.lease.as_millis()).unwrap_or(u64::MAX);
+                self.store.renew(&self.run, &self.lease, ttl).await.map(|()| {
+                    self.lease_renewed = Instant::now();
+                    true
+                })
+            }
+            false => self.store.run(&self.run).await.map(|row| {
+                let lease = row.and_then(|row| row.lease);
+                lease.is_some_and(|lease| lease.fence == self.lease.fence)
+            }),
+        };
+        match looked {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(RunRecordError::TakenOver),
+            Err(StoreError::Unavailable(_)) if since < limits.lease => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends the run in the store, with what it leaves in the session, and tells the end.
+    pub(super) async fn finish(
+        &mut self,
+        records: Vec<NewRecord>,
+    ) -> Result<FinishedRun, RunRecordError> {
+        let Some((ended, summary)) = self.end.clone() else {
+            return Err(RunRecordError::TakenOver);
+        };
+        let events = std::mem::take(&mut self.unsaved);
+        let closing = RunClosing { events, ended: ended.clone(), summary, records };
+        let authority = CloseAuthority::Holder(self.lease.clone());
+        let finalized = retry_unavailable(|| {
+            self.store.finalize(&self.run, authority.clone(), closing.clone())
+        })
+        .await?;
+        match finalized {
+            FinalizeResult::Recorded(_) => {}
+            // The acknowledgement was lost, and it was our end.
+            FinalizeResult::AlreadyEnded(row) if row.state.outcome() == ended.outcome => {}
+            FinalizeResult::AlreadyEnded(_) => return Err(RunRecordError::TakenOver),
+        }
+        self.publish();
+        Ok(FinishedRun { run: self.run.to_string(), ended, summary })
+    }
+
+    /// Somebody else ended the run: tells what they said about it.
+    pub(super) async fn finish_taken_over(&mut self) -> Result<FinishedRun, LoopError> {
+        self.unpublished.clear();
+        self.unsaved.clear();
+        let mut machine = SessionMachine::new(MachineSettings::default());
+        let (mut place, mut end) = (0, None);
+        loop {
+            let page = self.store.events(&self.run, place, EVENT_PAGE).await?;
+            let Some(newest) = page.last() else { break };
+            place = newest.seq;
+            for stored in page {
+                let (told, mut effects) = (stored.seq > self.last_sequence, Vec::new());
+                machine.apply(now_millis(), MachineInput::Event(stored.event), &mut effects);
+                for effect in effects {
+                    if let RunEffect::Announce { ended, summary, .. } = &effect {
+                        end = Some((ended.clone(), *summary));
+                    }
+                    if told {
+                        self.listener.on_event(LoopEvent::Run(effect));
+                    }
+                }
+            }
+        }
+        let (ended, summary) = end.unwrap_or_default();
+        Ok(FinishedRun { run: self.run.to_string(), ended, summary })
+    }
+
+    fn publish(&mut self) {
+        for effect in self.unpublished.drain(..) {
+            self.listener.on_event(LoopEvent::Run(effect));
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_millis() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,72 @@
+//! What can be done while a run is at work: stop it, and keep what waits for its end. Follows the
+//! conversation from one session to the next.
+
+use std::sync::Arc;
+
+use foxwedge_engine::tool_loop::{InterruptResult, LoopHandle, PromptQueue, ToolLoop};
+use foxwedge_store::AnyStore;
+use foxwedge_tools::ToolFuture;
+use tokio::sync::watch;
+
+use super::terminal::{InterruptDelivery, RunController};
+
+/// Where presses and prompts that wait arrive. A copy is the same.
+#[derive(Clone)]
+pub(crate) struct ChatRunController(Arc<watch::Sender<Option<ControlledSession>>>);
+
+#[derive(Clone)]
+struct ControlledSession {
+    handle: LoopHandle,
+    inbox: PromptQueue<AnyStore>,
+}
+
+impl Default for ChatRunController {
+    fn default() -> ChatRunController {
+        ChatRunController(Arc::new(watch::Sender::new(None)))
+    }
+}
+
+impl ChatRunController {
+    /// Another session is the one that is worked on.
+    pub(super) fn attach(&self, tool_loop: &ToolLoop<AnyStore>) {
+        let open = ControlledSession { handle: tool_loop.handle(), inbox: tool_loop.inbox() };
+        self.0.send_replace(Some(open));
+    }
+
+    /// None is.
+    pub(super) fn detach(&self) {
+        self.0.send_replace(None);
+    }
+
+    /// An interrupt, stronger each time.
+    pub(crate) fn interrupt(&self) -> InterruptResult {
+        self.0.borrow().as_ref().map_or(InterruptResult::Idle, |open| open.handle.interrupt())
+    }
+}
+
+impl RunController for ChatRunController {
+    fn interrupt(&self) -> InterruptDelivery {
+        match ChatRunController::interrupt(self) {
+            InterruptResult::Idle => InterruptDelivery::NotRunning,
+            InterruptResult::Stopping
+            | InterruptResult::Forced
+            | InterruptResult::AlreadyForced => InterruptDelivery::Delivered,
+        }
+    }
+
+    fn save_queue<'a>(&'a self, texts: Vec<String>) -> ToolFuture<'a, anyhow::Result<()>> {
+        let mut opened = self.0.subscribe();
+        Box::pin(async move {
+            // Without a session nothing was ever kept.
+            if texts.is_empty() && opened.borrow().is_none() {
+                return Ok(());
+            }
+            // A prompt may wait for the end of the very first run while its session is still made.
+            let open = opened.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
+            match open {
+                Some(open) => Ok(open.inbox.replace(&texts).await?),
+                None => Ok(()),
+            }
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! Commands that begin like what is typed.
+
+use super::TerminalScreen;
+
+impl TerminalScreen {
+    /// Completes a command as far as there is one way only.
+    pub(super) fn complete(&mut self) {
+        let found = self.completions();
+        let Some(first) = found.first() else { return };
+        let common = found.iter().fold(first.as_str(), |common, name| {
+            let same = common.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+            common.get(..same).unwrap_or_default()
+        });
+        let text = if found.len() == 1 { format!("{common} ") } else { common.to_owned() };
+        self.editor.set(&text);
+    }
+
+    /// The commands that begin like what was typed.
+    pub(super) fn completions(&self) -> Vec<String> {
+        self.matching_commands().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The commands that begin like what was typed, with what they do.
+    pub(in crate::chat::terminal) fn matching_commands(
+        &self,
+    ) -> impl Iterator<Item = &(String, String)> {
+        let typed = self.editor.text();
+        let typing = typed.starts_with('/') && !typed.contains(char::is_whitespace);
+        self.commands.iter().filter(move |(name, _)| typing && name.starts_with(typed))
+    }
+}

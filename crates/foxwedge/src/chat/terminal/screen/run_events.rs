@@ -1,0 +1,218 @@
+//! What a run tells, and what of it is seen.
+
+use anstyle::Style;
+use foxwedge_engine::tool_loop::{LoopEvent, LoopNotice};
+use foxwedge_run::{RunEffect, SharedId, ToolStatus, UiChange};
+
+use super::{ScreenAction, ScreenBlock, TerminalScreen};
+use crate::{
+    chat::{
+        line_printer::describe_fewer_tools,
+        terminal::{markdown::MarkdownFlow, row::StyledRow},
+    },
+    cli_output::{DIM, WARNING, pluralize},
+    runs::draw::{activity_text, format_duration},
+};
+
+/// Bytes of a thought that are kept to be shown later.
+const MAX_THOUGHT_BYTES: usize = 64 << 10;
+
+/// What the model thinks.
+#[derive(Debug, Default)]
+pub(in crate::chat::terminal) struct ThoughtView {
+    /// Since when it thinks.
+    pub(in crate::chat::terminal) since: Option<u64>,
+    /// Whether thoughts are shown.
+    pub(in crate::chat::terminal) shown: bool,
+    /// The last thought, as much of it as is kept.
+    text: String,
+    pub(in crate::chat::terminal) flow: MarkdownFlow,
+}
+
+impl ThoughtView {
+    pub(super) fn close(&mut self) {
+        self.since = None;
+        self.flow = MarkdownFlow::default();
+    }
+}
+
+impl TerminalScreen {
+    /// A run tells something.
+    pub(in crate::chat::terminal) fn on_loop_event(
+        &mut self,
+        told: LoopEvent,
+        now: u64,
+    ) -> Vec<ScreenAction> {
+        match told {
+            LoopEvent::Run(effect) => {
+                self.times.record(&effect);
+                match effect {
+                    RunEffect::Show { run, change } => self.on_change(&run, &change, now),
+                    RunEffect::Emit(_)
+                    | RunEffect::Resolve { .. }
+                    | RunEffect::CancelTool { .. }
+                    | RunEffect::Announce { .. }
+                    | RunEffect::Drain { .. }
+                    | RunEffect::Warn(_) => Vec::new(),
+                }
+            }
+            LoopEvent::Notice(note) => {
+                self.on_note(&note);
+                Vec::new()
+            }
+        }
+    }
+
+    fn on_note(&mut self, note: &LoopNotice) {
+        let words = match note {
+            LoopNotice::Retrying { pause, why } => {
+                let pause = u64::try_from(pause.as_millis()).ok().and_then(format_duration);
+                let pause = pause.unwrap_or_else(|| "a moment".to_owned());
+                format!("waiting {pause}: {why}")
+            }
+            LoopNotice::Repaired(changes) => {
+                format!("the history was repaired: {}", pluralize(changes.len(), "change"))
+            }
+            LoopNotice::FewerTools { offered, all } => describe_fewer_tools(*offered, *all),
+            LoopNotice::Compacting => "making the history shorter".to_owned(),
+            LoopNotice::Compacted(before, after) => {
+                format!("the history is shorter: {before} tokens before, {after} now")
+            }
+        };
+        self.push_note(DIM, &words);
+    }
+
+    fn push_note(&mut self, style: Style, words: &str) {
+        let words: String = words.chars().take(600).collect();
+        let row = StyledRow::of(style, &format!("{} {}", self.signs.below(), words.trim()));
+        let rows = row.wrap(self.width, "  ");
+        self.push_block(ScreenBlock::Note, rows);
+    }
+
+    fn on_change(&mut self, run: &SharedId, change: &UiChange, now: u64) -> Vec<ScreenAction> {
+        match change {
+            UiChange::RunStarted { .. } => return self.on_run_started(),
+            UiChange::TextOpened(_) | UiChange::TextClosed(_) => {
+                let rows = self.flow.close(self.width);
+                self.push_block(ScreenBlock::Text, rows);
+            }
+            // What a sub-agent says is for the one that asked it.
+            UiChange::TextDelta(part, delta) if part.parent.is_none() => {
+                let rows = self.flow.push(delta, self.width);
+                self.push_block(ScreenBlock::Text, rows);
+            }
+            UiChange::ThoughtOpened(part) if part.parent.is_none() => {
+                self.thought.close();
+                self.thought.text.clear();
+                self.thought.since = Some(now);
+            }
+            UiChange::ThoughtDelta(part, delta) if part.parent.is_none() => {
+                self.on_thought_delta(delta)
+            }
+            UiChange::ThoughtClosed(part) if part.parent.is_none() => self.on_thought_closed(now),
+            UiChange::TextDelta(..)
+            | UiChange::ThoughtOpened(_)
+            | UiChange::ThoughtDelta(..)
+            | UiChange::ThoughtClosed(_) => {}
+            UiChange::ToolOpened { tool, name, parent, title } => {
+                self.calls.open(tool, name, parent.as_ref(), title.as_deref(), now);
+            }
+            UiChange::ToolReady { tool, input } => self.calls.set_input(tool, input),
+            UiChange::ToolStatus { tool, status } => self.calls.set_status(tool, *status, now),
+            UiChange::ToolProgress { tool, content } => self.calls.set_progress(tool, content),
+            UiChange::ApprovalRequested { tool, .. } => {
+                self.calls.set_status(tool, ToolStatus::AwaitingApproval, now);
+            }
+            UiChange::ApprovalClosed { tool, .. } => {
+                self.calls.set_status(tool, ToolStatus::Pending, now);
+                self.cancel_question(&tool.call);
+            }
+            UiChange::ToolSettled { tool, status, reason, content }
+            | UiChange::ToolCorrected { tool, status, reason, content } => {
+                let span = self.times.of_call(run, tool, None);
+                let how = (*status, *reason);
+                let rows = self.calls.settle(tool, how, span, content, (self.signs, self.width));
+                self.cancel_question(&tool.call);
+                self.push_block(ScreenBlock::Calls, rows);
+            }
+            UiChange::Activity(activity) => {
+                let gist = activity_text(&activity.content);
+                if !gist.is_empty() {
+                    self.push_note(DIM, &format!("{}: {gist}", activity.kind));
+                }
+            }
+            UiChange::Problem(problem) => self.push_note(WARNING, &problem.message),
+            UiChange::StepStarted { .. }
+            | UiChange::StepEnded { .. }
+            | UiChange::ToolArguments { .. }
+            | UiChange::ToolsAvailable(_)
+            | UiChange::Tasks(_)
+            | UiChange::Usage(_)
+            | UiChange::RunEnded { .. } => {}
+        }
+        Vec::new()
+    }
+
+    /// The run has its prompt: what waited does so no longer.
+    fn on_run_started(&mut self) -> Vec<ScreenAction> {
+        if !std::mem::take(&mut self.sending) || self.queue.is_empty() {
+            return Vec::new();
+        }
+        self.queue.remove(0);
+        vec![ScreenAction::SaveQueue(self.queue.clone())]
+    }
+
+    fn on_thought_delta(&mut self, delta: &str) {
+        let room = MAX_THOUGHT_BYTES.saturating_sub(self.thought.text.len());
+        self.thought.text.extend(delta.chars().take(room));
+        if self.thought.shown {
+            let width = self.width.saturating_sub(2);
+            let rows = self.thought.flow.push(delta, width);
+            self.push_thought_rows(rows);
+        }
+    }
+
+    fn on_thought_closed(&mut self, now: u64) {
+        let since = self.thought.since.take().unwrap_or(now);
+        if self.thought.shown {
+            let rows = self.thought.flow.close(self.width.saturating_sub(2));
+            self.push_thought_rows(rows);
+        } else if !self.thought.text.trim().is_empty() {
+            let time = format_duration(now.saturating_sub(since));
+            let time = time.map(|time| format!(" for {time}")).unwrap_or_default();
+            let dots = if self.signs == crate::runs::draw::SignSet::Ascii { "..." } else { "…" };
+            self.push_block(
+                ScreenBlock::Note,
+                vec![StyledRow::of(DIM, &format!("{dots} thought{time}"))],
+            );
+        }
+    }
+
+    fn push_thought_rows(&mut self, rows: Vec<StyledRow>) {
+        let mark = format!("{} ", self.signs.thought());
+        let dim = |row: &StyledRow| {
+            let mut dimmed = StyledRow::of(DIM, &mark);
+            row.pieces().iter().for_each(|(_, text)| dimmed.push(DIM, text));
+            dimmed
+        };
+        let rows = rows.iter().map(dim).collect();
+        self.push_block(ScreenBlock::Note, rows);
+    }
+
+    /// Thoughts are shown from now on, the last one at once; or not any more.
+    pub(super) fn toggle_thoughts(&mut self, now: u64) {
+        self.thought.shown = !self.thought.shown;
+        if !self.thought.shown {
+            self.thought.flow = MarkdownFlow::default();
+            self.show_hint("thoughts are hidden", now);
+            return;
+        }
+        self.show_hint("thoughts are shown", now);
+        let (text, width) = (self.thought.text.clone(), self.width.saturating_sub(2));
+        let mut rows = self.thought.flow.push(&text, width);
+        if self.thought.since.is_none() {
+            rows.extend(self.thought.flow.close(width));
+        }
+        self.push_thought_rows(rows);
+    }
+}

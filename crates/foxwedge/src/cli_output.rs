@@ -1,0 +1,272 @@
+//! How we speak: colours, errors with their help, and text that is safe to show on a terminal.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    io::{self, BufWriter, IsTerminal, Write},
+};
+
+use anstream::{ColorChoice, adapter::StripBytes};
+use anstyle::{AnsiColor, Style};
+use anyhow::Context;
+use unicode_width::UnicodeWidthChar;
+
+/// Something that went wrong, and what to do about it.
+#[derive(Clone, Debug)]
+pub(crate) struct CliError {
+    message: String,
+    help: Option<String>,
+}
+
+impl CliError {
+    pub(crate) fn new(message: impl Into<String>) -> CliError {
+        CliError { message: message.into(), help: None }
+    }
+
+    /// The same about something that has a name.
+    pub(crate) fn about(mut self, name: &str) -> CliError {
+        self.message = format!("{name}: {}", self.message);
+        self
+    }
+
+    /// Adds what to do.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> CliError {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for CliError {}
+
+/// The colours, by what they mean.
+pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const HELP: Style = AnsiColor::BrightCyan.on_default().bold();
+pub(crate) const FRAME: Style = AnsiColor::BrightBlue.on_default().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// A word in a colour.
+pub(crate) fn paint(style: Style, text: impl fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Sets the colour choice of every stream.
+pub(crate) fn set_color(choice: ColorChoice) {
+    choice.write_global();
+}
+
+/// Writes data to stdout; colours are left out where they would not be seen.
+pub(crate) fn write_stdout(text: &str) -> anyhow::Result<()> {
+    write_stdout_styled(|out| out.write_all(text.as_bytes()))
+}
+
+/// Writes data to stdout as it comes; colours are left out where they would not be seen.
+pub(crate) fn write_stdout_styled(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    write_buffered(anstream::stdout().lock(), write).context("stdout cannot be written")
+}
+
+/// Writes data for programs to stdout as it comes, byte for byte. On a terminal nobody but a person
+/// reads it: what could harm the terminal is escaped as JSON escapes it, and JSON stays what it is.
+pub(crate) fn write_stdout_raw(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let stdout = io::stdout();
+    if stdout.is_terminal() {
+        let escaping = EscapingWriter { out: stdout.lock(), rest: Vec::new() };
+        return write_buffered(escaping, write).context("stdout cannot be written");
+    }
+    write_buffered(stdout.lock(), write).context("stdout cannot be written")
+}
+
+/// Escapes on the way what could harm a terminal.
+struct EscapingWriter<W> {
+    out: W,
+    /// The beginning of a character.
+    rest: Vec<u8>,
+}
+
+impl<W: Write> Write for EscapingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.rest) {
+            Ok(text) => text.len(),
+            // A character that is not whole yet.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.rest.len(),
+        };
+        let rest = self.rest.split_off(whole);
+        let text = std::mem::replace(&mut self.rest, rest);
+        self.out.write_all(escape_unsafe(&String::from_utf8_lossy(&text)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Text in which everything that could harm a terminal is escaped as JSON escapes it.
+pub(crate) fn escape_unsafe(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t');
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if harmful(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Writes talk to stderr. Nobody listens: nothing is lost.
+pub(crate) fn write_stderr(text: &str) {
+    write_stderr_with(|out| out.write_all(text.as_bytes()));
+}
+
+/// Writes talk to stderr as it comes.
+pub(crate) fn write_stderr_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let _ = write_buffered(anstream::stderr().lock(), write);
+}
+
+/// Writes in large pieces. A reader that went away has seen enough: that is no error.
+pub(crate) fn write_buffered(
+    stream: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, stream);
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Leaves colours out on the way.
+pub(crate) struct ColorStripper<'a> {
+    out: &'a mut dyn Write,
+    strip: StripBytes,
+}
+
+impl<'a> ColorStripper<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write) -> ColorStripper<'a> {
+        ColorStripper { out, strip: StripBytes::new() }
+    }
+}
+
+impl Write for ColorStripper<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.strip.strip_next(bytes).try_for_each(|piece| self.out.write_all(piece))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A note on stderr.
+pub(crate) fn print_note(text: &str) {
+    write_stderr(&format!("{}: {text}\n", paint(HELP, "note")));
+}
+
+/// An error on stderr, with its causes and its help.
+pub(crate) fn print_error(error: &anyhow::Error) {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        text.push_str(&format!(": {cause}"));
+    }
+    write_stderr(&format_error(&text, help_of(error)));
+}
+
+/// The help of an error, if it brings one.
+pub(crate) fn help_of(error: &anyhow::Error) -> Option<&str> {
+    error.downcast_ref::<CliError>()?.help.as_deref()
+}
+
+/// An error and its help, as lines. Both may quote names of files.
+pub(crate) fn format_error(text: &str, help: Option<&str>) -> String {
+    let mut lines = format!("{}: {}\n", paint(ERROR, "error"), clean(text));
+    if let Some(help) = help {
+        lines.push_str(&format!("  {}: {}\n", paint(HELP, "help"), clean(help)));
+    }
+    lines
+}
+
+/// Text without anything that could move the cursor, hide, or turn the line around.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Control characters, and the invisible ones that change direction or width.
+pub(crate) fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// At most so many characters; what is cut shows as an ellipsis.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Columns on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// A count and its noun.
+pub(crate) fn pluralize(number: usize, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_a_terminal_stays_json_and_obeys_nobody() {
+        let json = "{\"a\":\"\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀\"}\n";
+        let safe = escape_unsafe(json);
+        assert!(!safe.chars().any(|c| is_harmful(c) && c != '\n'), "{safe:?}");
+        assert!(
+            safe.contains("\\u009b31m \\u202ex \\u2066y\\u001b[0m \\udb40\\udc01中😀"),
+            "{safe}"
+        );
+        let told: serde_json::Value = serde_json::from_str(&safe).unwrap_or_default();
+        assert_eq!(told["a"], "\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀");
+    }
+
+    #[test]
+    fn characters_are_escaped_however_they_are_cut() {
+        let text = "中\u{202e}😀\u{9b}é\n";
+        for size in 1..text.len() {
+            let mut writer = EscapingWriter { out: Vec::new(), rest: Vec::new() };
+            for piece in text.as_bytes().chunks(size) {
+                assert!(writer.write_all(piece).is_ok());
+            }
+            assert_eq!(String::from_utf8_lossy(&writer.out), "中\\u202e😀\\u009bé\n", "{size}");
+        }
+    }
+}

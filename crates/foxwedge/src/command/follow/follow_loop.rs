@@ -1,0 +1,345 @@
+//! The loop: lines come in, the machine decides, the store keeps, and then somebody is told.
+
+use std::{collections::BTreeMap, io, time::Duration};
+
+use anyhow::Context;
+use foxwedge_run::{
+    EventPayload, MachineInput as Step, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent,
+    SessionMachine, SharedId, StopRequest as Wish,
+};
+use tokio::{sync::mpsc, time};
+
+use super::{
+    input::{FollowInput, FollowInputLine},
+    line_reader::{FollowLineReader, FollowTally},
+    recorder::{FollowRecordError, FollowRecorder},
+    renderer::FollowRenderer,
+    source_clock::SourceClock,
+    stop::StopListener,
+    warnings::FollowWarnings,
+};
+use crate::runs::{
+    SteadyClock,
+    draw::{outcome_text, warning_text},
+    replay,
+};
+
+/// How long calls at work may take to finish after a first Ctrl-C, in milliseconds.
+const GRACE_MILLIS: u64 = 1_000;
+/// How often the line below the others is drawn anew.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Everything that is known about one stream.
+pub(super) struct FollowLoop {
+    line_reader: FollowLineReader,
+    recorder: Option<FollowRecorder>,
+    renderer: FollowRenderer,
+    has_reader: bool,
+    stop: StopListener,
+    session: Option<SharedId>,
+    machine: SessionMachine,
+    clock: SteadyClock,
+    source: SourceClock,
+    effects: Vec<RunEffect>,
+    /// How the runs ended, by their ids.
+    pub(super) ended: BTreeMap<SharedId, Outcome>,
+    /// The last place of each run that somebody was told of.
+    last_shown: BTreeMap<SharedId, u64>,
+    warnings: FollowWarnings,
+}
+
+/// Why it is over.
+pub(super) enum FollowEnd {
+    /// The stream is.
+    Finished,
+    /// Somebody stopped it.
+    Stopped,
+    /// Nobody reads it, and nobody keeps it.
+    NoReader,
+    /// The run is somebody else's now, or was ended by somebody else.
+    TakenOver(String),
+}
+
+/// What happens next.
+enum FollowStep {
+    Lines(Option<io::Result<Vec<FollowInputLine>>>),
+    StopRequested,
+    RunLost(SharedId),
+    Deadline,
+    Redraw,
+}
+
+impl FollowLoop {
+    pub(super) fn new(
+        feed: FollowLineReader,
+        keeper: Option<FollowRecorder>,
+        teller: FollowRenderer,
+        session: Option<SharedId>,
+        settings: MachineSettings,
+    ) -> anyhow::Result<FollowLoop> {
+        Ok(FollowLoop {
+            line_reader: feed,
+            recorder: keeper,
+            renderer: teller,
+            has_reader: true,
+            stop: StopListener::listen().context("Ctrl-C cannot be heard")?,
+            session,
+            machine: SessionMachine::new(settings),
+            clock: SteadyClock::new(),
+            source: SourceClock::default(),
+            effects: Vec::new(),
+            ended: BTreeMap::new(),
+            last_shown: BTreeMap::new(),
+            warnings: FollowWarnings::default(),
+        })
+    }
+
+    /// Follows an input to its end, or until somebody stops it.
+    pub(super) async fn run(&mut self, input: FollowInput) -> anyhow::Result<FollowEnd> {
+        let shown = input.display_name.clone();
+        let mut lines = input.read_lines();
+        loop {
+            let done = match self.next_step(&mut lines).await {
+                FollowStep::Lines(Some(Ok(lines))) => {
+                    self.apply_lines(lines).await?;
+                    None
+                }
+                // Whoever stopped it stopped the agent, too.
+                FollowStep::Lines(None) if self.stop.stop_count() > 0 => {
+                    self.stop_runs(0);
+                    Some(FollowEnd::Stopped)
+                }
+                FollowStep::Lines(None) => {
+                    self.close_runs().await?;
+                    Some(FollowEnd::Finished)
+                }
+                FollowStep::Lines(Some(Err(error))) => {
+                    self.close_runs().await?;
+                    self.store_and_show().await?;
+                    return Err(error).with_context(|| format!("{shown}: cannot be read"));
+                }
+                FollowStep::StopRequested => {
+                    self.stop_runs(if self.stop.stop_count() > 1 { 0 } else { GRACE_MILLIS });
+                    None
+                }
+                FollowStep::RunLost(run) => return self.on_run_taken(&run).await,
+                FollowStep::Deadline => {
+                    self.machine.apply(self.clock.now(), Step::Tick, &mut self.effects);
+                    self.apply_lines(Vec::new()).await?;
+                    None
+                }
+                FollowStep::Redraw => None,
+            };
+            if let Some(end) = self.store_and_show().await?.or(done) {
+                return Ok(end);
+            }
+            if self.stop.stop_count() > 0 && self.machine.runs().iter().all(|run| run.is_over()) {
+                return Ok(FollowEnd::Stopped);
+            }
+        }
+    }
+
+    /// Waits until everything is written, or until somebody does not want to wait.
+    pub(super) async fn finish(&mut self) -> anyhow::Result<()> {
+        tokio::select! {
+            written = self.renderer.finish() => written,
+            () = self.stop.wait_for_stop() => Ok(()),
+        }
+    }
+
+    /// Hears how often somebody asked to stop.
+    pub(super) fn stop_requests(&self) -> StopListener {
+        self.stop.clone()
+    }
+
+    pub(super) fn tally(&self) -> &FollowTally {
+        &self.line_reader.tally
+    }
+
+    /// What an operator may want to know: the first of it, and how much there was.
+    pub(super) fn warnings(&self) -> (Vec<String>, usize) {
+        let notes: Vec<&String> = self.recorder.iter().flat_map(|keeper| &keeper.notes).collect();
+        let all = self.line_reader.warnings.all + self.warnings.all + notes.len();
+        let warnings = self.line_reader.warnings.first.iter().chain(&self.warnings.first);
+        (warnings.map(warning_text).chain(notes.into_iter().cloned()).collect(), all)
+    }
+
+    pub(super) fn knows_source(&self) -> bool {
+        self.line_reader.knows_source()
+    }
+
+    /// Where it is kept, if it is.
+    pub(super) fn store_location(&self) -> Option<String> {
+        let keeper = self.recorder.as_ref()?;
+        Some(format!("{}, session {}", keeper.open_store.url, keeper.session()?))
+    }
+
+    async fn next_step(
+        &mut self,
+        lines: &mut mpsc::Receiver<io::Result<Vec<FollowInputLine>>>,
+    ) -> FollowStep {
+        let live = self.has_reader && self.renderer.is_live() && self.machine.active().is_some();
+        let deadline =
+            [self.machine.deadline(), self.line_reader.deadline()].into_iter().flatten().min();
+        let wait = deadline.map_or(0, |at| at.saturating_sub(self.clock.now()));
+        let wait = Duration::from_millis(wait);
+        let (stop, keeper) = (&mut self.stop, &mut self.recorder);
+        let lost = async {
+            match keeper {
+                Some(keeper) => keeper.next_lost_run().await,
+                None => None,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop.wait_for_stop() => FollowStep::StopRequested,
+            Some(run) = lost => FollowStep::RunLost(run),
+            () = time::sleep(wait), if deadline.is_some() => FollowStep::Deadline,
+            lines = lines.recv() => FollowStep::Lines(lines),
+            () = time::sleep(REDRAW_INTERVAL), if live => FollowStep::Redraw,
+        }
+    }
+
+    async fn apply_lines(&mut self, lines: Vec<FollowInputLine>) -> anyhow::Result<()> {
+        let now = self.clock.now();
+        let events = self.line_reader.read_lines(now, lines);
+        self.apply_events(events).await
+    }
+
+    async fn apply_events(&mut self, mut events: Vec<RunEvent>) -> anyhow::Result<()> {
+        self.source.stamp_events(self.clock.now(), &mut events);
+        for event in events {
+            self.apply_event(event).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives an event to the machine, with everything that its source left out.
+    async fn apply_event(&mut self, mut event: RunEvent) -> anyhow::Result<()> {
+        let now = self.clock.now();
+        if let EventPayload::Started(started) = &mut event.body
+            && let Some(session) = &self.session
+        {
+            started.session = Some(session.clone());
+        }
+        if let Some(keeper) = &mut self.recorder {
+            keeper.prepare_event(&mut event).await?;
+        }
+        self.machine.apply(now, Step::Event(event), &mut self.effects);
+        Ok(())
+    }
+
+    /// The stream is over: what did not end is told as what it is.
+    async fn close_runs(&mut self) -> anyhow::Result<()> {
+        let events = self.line_reader.finish(self.clock.now());
+        self.apply_events(events).await?;
+        let ended = RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() };
+        let at = Some(self.source.source_time(self.clock.now()));
+        for run in self.open_runs() {
+            self.apply_event(RunEvent {
+                at,
+                ..RunEvent::new(&run, EventPayload::Ended(ended.clone()))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Somebody wants it to stop, and lets calls at work take so long.
+    fn stop_runs(&mut self, grace: u64) {
+        let now = self.clock.now();
+        let at = Some(self.source.source_time(now));
+        for run in self.open_runs() {
+            let wish = RunEvent { at, ..RunEvent::new(&run, EventPayload::Stop(Wish { grace })) };
+            self.machine.apply(now, Step::Event(wish), &mut self.effects);
+        }
+    }
+
+    fn open_runs(&self) -> Vec<SharedId> {
+        let open = self.machine.runs().iter().filter(|run| !run.is_over());
+        open.map(|run| run.id().clone()).collect()
+    }
+
+    /// Stores what happened, and then tells it.
+    async fn store_and_show(&mut self) -> anyhow::Result<Option<FollowEnd>> {
+        let effects = std::mem::take(&mut self.effects);
+        if let Some(keeper) = &mut self.recorder {
+            match keeper.record_effects(&self.machine, &effects).await {
+                Ok(()) => {}
+                Err(FollowRecordError::StoreFailed(error)) => return Err(error),
+                Err(FollowRecordError::TakenOver(run)) => {
+                    return self.on_run_taken(&run).await.map(Some);
+                }
+            }
+        }
+        self.track_effects(&effects);
+        self.show_effects(&effects).await;
+        Ok((!self.has_reader && self.recorder.is_none()).then(|| match self.stop.stop_count() {
+            0 => FollowEnd::NoReader,
+            _ => FollowEnd::Stopped,
+        }))
+    }
+
+    async fn show_effects(&mut self, effects: &[RunEffect]) {
+        if !self.has_reader {
+            return;
+        }
+        let now = self.source.source_time(self.clock.now());
+        let mut again = self.stop.clone();
+        let stopping = self.stop.stop_count() > 0;
+        self.has_reader = tokio::select! {
+            told = self.renderer.render(effects, now, stopping) => told.is_ok(),
+            // Whoever asks twice does not want to wait for a reader that does not read.
+            () = again.wait_for_repeat() => {
+                self.renderer.mute();
+                false
+            }
+        };
+    }
+
+    /// The run is somebody else's, or was ended by somebody else: what they wrote is the truth.
+    async fn on_run_taken(&mut self, run: &SharedId) -> anyhow::Result<FollowEnd> {
+        let Some(keeper) = &self.recorder else { return Ok(FollowEnd::Finished) };
+        let kept = keeper.open_store.clone();
+        let told = self.last_shown.get(run).copied().unwrap_or(0);
+        let mut rest = Vec::new();
+        let mut new = false;
+        let session = replay(&kept, run, |effect| {
+            if let RunEffect::Emit(event) = effect {
+                new = event.seq > Some(told);
+            }
+            if new {
+                rest.push(effect.clone());
+            }
+        });
+        let session = session.await?;
+        self.track_effects(&rest);
+        self.show_effects(&rest).await;
+        let outcome = session.run(run).and_then(|run| run.outcome());
+        Ok(FollowEnd::TakenOver(match outcome {
+            Some(outcome) => {
+                format!("run `{run}` was ended from outside: {}", outcome_text(outcome))
+            }
+            None => format!("run `{run}` is somebody else's now: its lease ran out"),
+        }))
+    }
+
+    fn track_effects(&mut self, effects: &[RunEffect]) {
+        for effect in effects {
+            match effect {
+                RunEffect::Announce { run, ended, .. } => {
+                    let outcome = ended.outcome.unwrap_or(Outcome::Failed);
+                    self.ended.insert(run.clone(), outcome);
+                }
+                RunEffect::Warn(warning) => self.warnings.push(warning),
+                RunEffect::Emit(event) => {
+                    self.last_shown.insert(event.run.clone(), event.seq.unwrap_or(0));
+                }
+                RunEffect::Show { .. }
+                | RunEffect::Resolve { .. }
+                | RunEffect::CancelTool { .. }
+                | RunEffect::Drain { .. } => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Keeps what is followed: every event is in the store before anybody sees it, and the end is
+//! recorded once.
+
+use std::{collections::HashMap, future::Future, time::Duration};
+
+use foxwedge_run::{
+    EventPayload, RunEffect, RunEnd, RunEvent, RunStart, RunSummary, SessionMachine, SharedId,
+};
+use foxwedge_store::{
+    CloseAuthority, FinalizeResult, Lease, NewRecord, NewRun, NewSession, RunClosing, RunRow,
+    StartResult as StartedRun, Store, StoreError, run_records,
+};
+use tokio::sync::mpsc;
+
+use super::{batch, lease_renewal::FollowLeaseRenewal};
+use crate::{
+    cli_output::CliError,
+    runs::{LEASE, OpenStore, current_owner, is_store_id, to_store_id},
+};
+
+/// How long is waited before something is tried again that a store could not do just now.
+const RETRY_PAUSES_MILLIS: [u64; 5] = [100, 300, 1_000, 3_000, 5_000];
+
+/// Keeps the runs of one stream in a store.
+pub(super) struct FollowRecorder {
+    pub(super) open_store: OpenStore,
+    /// The session that the user named.
+    named_session: Option<String>,
+    /// The session of this stream.
+    session: Option<String>,
+    runs: HashMap<SharedId, FollowedRun>,
+    /// What did not go as it should, and did no harm.
+    pub(super) notes: Vec<String>,
+    lost_sender: mpsc::UnboundedSender<SharedId>,
+    lost_runs: mpsc::UnboundedReceiver<SharedId>,
+}
+
+/// A run that we write to.
+struct FollowedRun {
+    epoch: u64,
+    lease: Lease,
+    /// Renews the lease for as long as it is there.
+    _renewal: FollowLeaseRenewal,
+    pending: Vec<RunEvent>,
+    end: Option<(RunEnd, RunSummary)>,
+}
+
+/// Why nothing more is kept of a run.
+pub(super) enum FollowRecordError {
+    /// Somebody else ended it, or has it.
+    TakenOver(SharedId),
+    /// The store does not work.
+    StoreFailed(anyhow::Error),
+}
+
+impl FollowRecorder {
+    pub(super) fn new(kept: OpenStore, named: Option<String>) -> FollowRecorder {
+        let (lost, news) = mpsc::unbounded_channel();
+        let (runs, session) = (HashMap::new(), None);
+        FollowRecorder {
+            open_store: kept,
+            named_session: named,
+            session,
+            runs,
+            notes: Vec::new(),
+            lost_sender: lost,
+            lost_runs: news,
+        }
+    }
+
+    /// The session that runs are kept in, once there is one.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// A run that somebody else has ended or taken over.
+    pub(super) async fn next_lost_run(&mut self) -> Option<SharedId> {
+        self.lost_runs.recv().await
+    }
+
+    /// Makes an event ready for the machine: a run that begins begins in the store first, which
+    /// gives it its number.
+    pub(super) async fn prepare_event(&mut self, event: &mut RunEvent) -> anyhow::Result<()> {
+        if let Some(held) = self.runs.get(&event.run) {
+            event.epoch = Some(held.epoch);
+            return Ok(());
+        }
+        let EventPayload::Started(started) = &mut event.body else { return Ok(()) };
+        let session = self.make_session(started, &event.run).await?;
+        started.session = Some(session.as_str().into());
+        let new = NewRun {
+            id: event.run.to_string(),
+            session,
+            key: None,
+            owner: current_owner(),
+            ttl: LEASE,
+            start: started.clone(),
+            at: event.at,
+        };
+        let (row, lease) =
+            match self.open_store.with_store_error(self.open_store.store.start_run(new).await)? {
+                StartedRun::New { run, lease } => (run, lease),
+                StartedRun::Existing(row) => return Err(run_exists_error(&row).into()),
+            };
+        event.epoch = Some(row.epoch);
+        let renewal = FollowLeaseRenewal::new(
+            &self.open_store.store,
+            &event.run,
+            &lease,
+            self.lost_sender.clone(),
+        );
+        let held = FollowedRun {
+            epoch: row.epoch,
+            lease,
+            _renewal: renewal,
+            pending: Vec::new(),
+            end: None,
+        };
+        self.runs.insert(event.run.clone(), held);
+        Ok(())
+    }
+
+    /// Stores what the machine made of everything that came at once.
+    pub(super) async fn record_effects(
+        &mut self,
+        machine: &SessionMachine,
+        effects: &[RunEffect],
+    ) -> Result<(), FollowRecordError> {
+        let mut touched: Vec<SharedId> = Vec::new();
+        for effect in effects {
+            match effect {
+                RunEffect::Emit(event) => {
+                    let Some(held) = self.runs.get_mut(&event.run) else { continue };
+                    // The store wrote the start itself.
+                    if event.seq > Some(1) {
+                        held.pending.push(event.clone());
+                    }
+                    if !touched.contains(&event.run) {
+                        touched.push(event.run.clone());
+                    }
+                }
+                RunEffect::Announce { run, ended, summary } => {
+                    if let Some(held) = self.runs.get_mut(run) {
+                        held.end = Some((ended.clone(), *summary));
+                    }
+                }
+                RunEffect::Show { .. }
+                | RunEffect::Resolve { .. }
+                | RunEffect::CancelTool { .. }
+                | RunEffect::Drain { .. }
+                | RunEffect::Warn(_) => {}
+            }
+        }
+        for run in touched {
+            self.record_run(machine, &run).await?;
+        }
+        Ok(())
+    }
+
+    async fn record_run(
+        &mut self,
+        machine: &SessionMachine,
+        run: &SharedId,
+    ) -> Result<(), FollowRecordError> {
+        let Some(held) = self.runs.get_mut(run) else { return Ok(()) };
+        let (events, end) = (std::mem::take(&mut held.pending), held.end.take());
+        let lease = held.lease.clone();
+        let mut batches = batch::event_batches(events);
+        let last = batches.pop().unwrap_or_default();
+        for batch in batches {
+            self.append_events(run, &lease, batch).await?;
+        }
+        let Some((ended, summary)) = end else {
+            return self.append_events(run, &lease, last).await;
+        };
+        let records = self.session_records(machine, run).await?;
+        let closing = RunClosing { events: last, ended, summary, records };
+        self.finalize_run(run, lease, closing).await?;
+        self.runs.remove(run);
+        Ok(())
+    }
+
+    /// Stores all records but the last of them, which go in with the end.
+    async fn append_early_records(
+        &self,
+        records: Vec<NewRecord>,
+    ) -> foxwedge_store::Result<Vec<NewRecord>> {
+        let mut batches = batch::record_batches(records);
+        let last = batches.pop().unwrap_or_default();
+        let (Some(session), store) = (&self.session, &self.open_store.store) else {
+            return Ok(last);
+        };
+        for batch in batches {
+            retry_unavailable(|| store.append_records(session, batch.clone())).await?;
+        }
+        Ok(last)
+    }
+
+    async fn append_events(
+        &self,
+        run: &SharedId,
+        lease: &Lease,
+        events: Vec<RunEvent>,
+    ) -> Result<(), FollowRecordError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let store = &self.open_store.store;
+        let stored = retry_unavailable(|| store.append(run, lease, events.clone())).await;
+        stored.map(drop).map_err(|error| self.record_error(error))
+    }
+
+    async fn finalize_run(
+        &mut self,
+        run: &SharedId,
+        lease: Lease,
+        closing: RunClosing,
+    ) -> Result<(), FollowRecordError> {
+        let bare = RunClosing { records: Vec::new(), ..closing.clone() };
+        let authority = CloseAuthority::Holder(lease);
+        let store = self.open_store.store.clone();
+        let finalize =
+            |closing: &RunClosing| store.finalize(run, authority.clone(), closing.clone());
+        let whole = match self.append_early_records(closing.records).await {
+            Ok(records) => {
+                retry_unavailable(|| {
+                    finalize(&RunClosing { records: records.clone(), ..bare.clone() })
+                })
+                .await
+            }
+            Err(error) => Err(error),
+        };
+        let done = match whole {
+            // What it leaves in the session does not fit; its end is stored all the same.
+            Err(StoreError::Invalid(why)) => {
+                self.notes.push(format!("its session got no history of run `{run}`: {why}"));
+                retry_unavailable(|| finalize(&bare)).await
+            }
+            Err(StoreError::Conflict(id)) => {
+                self.notes
+                    .push(format!("its session got no history of run `{run}`: `{id}` is there"));
+                retry_unavailable(|| finalize(&bare)).await
+            }
+            done => done,
+        };
+        match done {
+            Ok(FinalizeResult::Recorded(_)) => Ok(()),
+            // The acknowledgement was lost, and it was our end.
+            Ok(FinalizeResult::AlreadyEnded(row)) if is_own_end(&row, &bare) => Ok(()),
+            Ok(FinalizeResult::AlreadyEnded(_)) => Err(FollowRecordError::TakenOver(run.clone())),
+            Err(error) => Err(self.record_error(error)),
+        }
+    }
+
+    /// What a run leaves in its session, behind what is there.
+    async fn session_records(
+        &self,
+        machine: &SessionMachine,
+        run: &SharedId,
+    ) -> Result<Vec<NewRecord>, FollowRecordError> {
+        let (Some(run), Some(session)) = (machine.run(run), &self.session) else {
+            return Ok(Vec::new());
+        };
+        let store = &self.open_store.store;
+        let row = retry_unavailable(|| store.session(session))
+            .await
+            .map_err(|error| self.record_error(error))?;
+        let count = row.map_or(0, |row| row.records);
+        let newest = retry_unavailable(|| store.records(session, count.saturating_sub(1), 1)).await;
+        let newest = newest.map_err(|error| self.record_error(error))?;
+        Ok(run_records(run, newest.first().map(|record| record.record.id.as_str())))
+    }
+
+    async fn make_session(&mut self, started: &RunStart, run: &SharedId) -> anyhow::Result<String> {
+        if let Some(session) = &self.session {
+            return Ok(session.clone());
+        }
+        let id = match (&self.named_session, &started.session) {
+            (Some(named), _) if is_store_id(named) => named.clone(),
+            (Some(named), _) => {
+                return Err(CliError::new(format!("`{named}` is no id of a session"))
+                    .help("an id is 1 to 128 of A-Z a-z 0-9 _ -")
+                    .into());
+            }
+            (None, Some(told)) => to_store_id(told),
+            (None, None) => to_store_id(run),
+        };
+        let new = NewSession { id: id.clone(), ..NewSession::default() };
+        self.open_store.with_store_error(self.open_store.store.create_session(new).await)?;
+        self.session = Some(id.clone());
+        Ok(id)
+    }
+
+    fn record_error(&self, error: StoreError) -> FollowRecordError {
+        match error {
+            StoreError::Ended(row) => FollowRecordError::TakenOver(row.id.as_str().into()),
+            StoreError::Fenced { run, .. } => FollowRecordError::TakenOver(run.as_str().into()),
+            error => match self.open_store.with_store_error::<()>(Err(error)) {
+                Err(error) => FollowRecordError::StoreFailed(error),
+                Ok(()) => {
+                    FollowRecordError::StoreFailed(anyhow::anyhow!("the store does not work"))
+                }
+            },
+        }
+    }
+}
+
+fn run_exists_error(row: &RunRow) -> CliError {
+    CliError::new(format!("run `{}` is there already", row.id)).help(format!(
+        "leave --run out, or name another one; `foxwedge runs show {}` shows it",
+        row.id
+    ))
+}
+
+/// Whether an end that is there is the one that we wanted to record.
+fn is_own_end(row: &RunRow, closing: &RunClosing) -> bool {
+    let last = closing.events.last().and_then(|event| event.seq);
+    let same = row.state.outcome() == closing.ended.outcome;
+    same && last.is_some_and(|last| last == row.last)
+}
+
+/// Tries again what a store could not do just now. Telling a store something twice does no harm.
+async fn retry_unavailable<T, F: Future<Output = foxwedge_store::Result<T>>>(
+    mut work: impl FnMut() -> F,
+) -> foxwedge_store::Result<T> {
+    for pause in RETRY_PAUSES_MILLIS {
+        match work().await {
+            Err(StoreError::Unavailable(_)) => {
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+            done => return done,
+        }
+    }
+    work().await
+}

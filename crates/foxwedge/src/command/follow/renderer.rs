@@ -1,0 +1,91 @@
+//! Tells a run as it goes on: to people, or to programs.
+
+use foxwedge_run::{RunEffect, SharedId};
+
+use super::{
+    output_thread::{FollowOutput, FollowOutputStyle, FollowOutputThread, OutputReaderGone},
+    text::FollowTextView,
+};
+use crate::{
+    cli::{FrameArgs, RunView},
+    runs::{RunFrameWriter, draw::SignSet},
+    screen,
+};
+
+/// Tells what happens, on stdout.
+pub(super) struct FollowRenderer {
+    output: FollowOutputThread,
+    kind: FollowRendererKind,
+}
+
+enum FollowRendererKind {
+    Text(Box<FollowTextView>),
+    Frames(RunFrameWriter),
+}
+
+impl FollowRenderer {
+    pub(super) fn new(view: RunView, args: FrameArgs, session: Option<SharedId>) -> FollowRenderer {
+        match view.format() {
+            None => {
+                let text = FollowTextView::new(SignSet::here(), screen::terminal_columns());
+                let telling = FollowRendererKind::Text(Box::new(text));
+                FollowRenderer {
+                    output: FollowOutputThread::new(FollowOutputStyle::Styled),
+                    kind: telling,
+                }
+            }
+            Some(format) => {
+                let telling =
+                    FollowRendererKind::Frames(RunFrameWriter::new(format, args, session));
+                FollowRenderer {
+                    output: FollowOutputThread::new(FollowOutputStyle::Plain),
+                    kind: telling,
+                }
+            }
+        }
+    }
+
+    /// Whether something is drawn that changes by time alone.
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.kind, FollowRendererKind::Text(_)) && screen::terminal_columns().is_some()
+    }
+
+    /// Tells what happened.
+    pub(super) async fn render(
+        &mut self,
+        effects: &[RunEffect],
+        now: u64,
+        stopping: bool,
+    ) -> Result<(), OutputReaderGone> {
+        let said = self.render_output(effects, now, stopping);
+        if said.lines.is_empty() && said.status.is_none() {
+            return Ok(());
+        }
+        self.output.write(said).await
+    }
+
+    /// Says nothing any more.
+    pub(super) fn mute(&mut self) {
+        self.output.mute();
+    }
+
+    /// Waits until everything is written.
+    pub(super) async fn finish(&mut self) -> anyhow::Result<()> {
+        self.output.finish().await
+    }
+
+    fn render_output(&mut self, effects: &[RunEffect], now: u64, stopping: bool) -> FollowOutput {
+        match &mut self.kind {
+            FollowRendererKind::Text(text) => {
+                text.resize(screen::terminal_columns());
+                effects.iter().for_each(|effect| text.push(effect));
+                FollowOutput { lines: text.take(), status: text.status(now, stopping) }
+            }
+            FollowRendererKind::Frames(frames) => {
+                let mut lines = String::new();
+                effects.iter().for_each(|effect| frames.push(effect, &mut lines));
+                FollowOutput { lines, status: None }
+            }
+        }
+    }
+}

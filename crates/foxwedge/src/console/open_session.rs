@@ -1,0 +1,369 @@
+//! A session that somebody looks at: read once, shown page by page.
+
+use std::collections::{BTreeMap, HashMap};
+
+use foxwedge_core::{Role, chain::ChainStatus};
+use foxwedge_dialect::session::RecordNode;
+use foxwedge_gateway::console::{
+    LocalSessionError, RecordFilter, RowRange, SessionFileCheck, SessionFileHealth,
+};
+use serde_json::{Value, json};
+
+use super::{
+    ConsoleSessionFile, FileStamp,
+    conversation::{ConsoleConversation, role_name},
+    message_json::{self, AnswerDisplay},
+    scanner,
+};
+use crate::{
+    findings::{ReportDetail, build_file_report},
+    outcome::{FileReport, LocatedFinding, SessionRef},
+    sessions,
+    source::ParsedInput,
+    tree::{BranchCounts, count_branches},
+};
+
+/// Bytes of a page: it ends before it gets larger.
+const MAX_PAGE_BYTES: usize = 2 << 20;
+
+/// Findings and records that are kept. Nobody reads more of them.
+const MAX_FINDINGS: usize = 10_000;
+const MAX_RECORDS: usize = 400_000;
+
+/// A session that somebody looks at.
+pub(super) struct ConsoleSession {
+    pub(super) stamp: FileStamp,
+    version: String,
+    about: Value,
+    session_ref: Option<SessionRef>,
+    file_check: SessionFileCheck,
+    view: ConsoleConversation,
+    findings: Vec<Value>,
+    findings_total: usize,
+    /// The findings of each message, by their places.
+    findings_by_message: HashMap<usize, Vec<usize>>,
+    records: Vec<ConsoleRecord>,
+    /// The line and the time of each message's first record.
+    message_places: Vec<Option<(usize, Option<Box<str>>)>>,
+    forks: BTreeMap<Option<usize>, (usize, usize)>,
+    boundaries: std::collections::BTreeSet<usize>,
+}
+
+/// A record of the file.
+struct ConsoleRecord {
+    line: usize,
+    id: Option<Box<str>>,
+    parent: Option<usize>,
+    kind: Box<str>,
+    role: Option<Role>,
+    standing: ChainStatus,
+    message: Option<usize>,
+    cut: bool,
+    time: Option<Box<str>>,
+    words: Box<str>,
+}
+
+impl ConsoleSession {
+    /// Reads a session.
+    pub(super) fn read(place: &ConsoleSessionFile) -> Result<ConsoleSession, LocalSessionError> {
+        let content = place.read()?;
+        place.with_source(&content, |source| ConsoleSession::of(place, source))?
+    }
+
+    fn of(
+        place: &ConsoleSessionFile,
+        source: &ParsedInput<'_>,
+    ) -> Result<ConsoleSession, LocalSessionError> {
+        let judged = build_file_report(source, ReportDetail::default());
+        let document = source.documents.first();
+        let document = document.ok_or_else(|| {
+            LocalSessionError::Unreadable("there is no conversation in it".into())
+        })?;
+        let session = sessions::session(document);
+        let view = ConsoleConversation::of(document)?;
+        let nodes = session.map_or_else(Vec::new, |session| session.nodes());
+        let beside = count_branches(&nodes, view.len());
+        let torn = session.map_or_else(Vec::new, |session| session.left_out().unreadable);
+        let about = session.map(|session| &session.metadata);
+        let text = |text: Option<&std::borrow::Cow<'_, str>>| text.map(|text| text.to_string());
+        let counts = view.counts;
+        let side = |standing: ChainStatus| {
+            nodes.iter().filter(|node| node.role.is_some() && node.standing == standing).count()
+        };
+        let told = json!({
+            "version": place.version(),
+            "started": text(about.and_then(|about| about.started.as_ref())),
+            "updated": text(about.and_then(|about| about.updated.as_ref())),
+            "model": text(about.and_then(|about| about.model.as_ref())),
+            "agent_version": text(about.and_then(|about| about.version.as_ref())),
+            "format": document.draft().format.name(),
+            "profile": document.check_options.profile.name(),
+            "records": nodes.len(),
+            "torn": torn.iter().take(100).collect::<Vec<_>>(),
+            "torn_total": torn.len(),
+            "calls": {
+                "total": counts.total,
+                "answered": counts.answered,
+                "elsewhere": counts.elsewhere,
+                "placeholder": counts.placeholder,
+                "open": counts.open,
+                "duplicate": counts.duplicate,
+                "orphan": counts.orphan,
+            },
+            "branches": {
+                "path": view.len(),
+                "branch": side(ChainStatus::Branch),
+                "side": side(ChainStatus::Subagent),
+                "boundaries": beside.boundaries.len(),
+            },
+        });
+        let mut found: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (at, one) in judged.findings.iter().take(MAX_FINDINGS).enumerate() {
+            found.entry(one.finding.location.message).or_default().push(at);
+        }
+        let BranchCounts { forks, boundaries, cuts } = beside;
+        Ok(ConsoleSession {
+            stamp: place.stamp,
+            version: place.version(),
+            about: told,
+            session_ref: judged.session.clone(),
+            file_check: file_check_of(&judged),
+            message_places: message_places(&nodes, view.len()),
+            records: console_records(&nodes, &cuts),
+            findings: judged.findings.iter().take(MAX_FINDINGS).map(finding_json).collect(),
+            findings_total: judged.counts.total(),
+            findings_by_message: found,
+            view,
+            forks,
+            boundaries,
+        })
+    }
+
+    pub(super) fn about(&self) -> Value {
+        self.about.clone()
+    }
+
+    pub(super) fn session_ref(&self) -> Option<&SessionRef> {
+        self.session_ref.as_ref()
+    }
+
+    pub(super) fn file_check(&self) -> SessionFileCheck {
+        self.file_check.clone()
+    }
+
+    pub(super) fn memory_size(&self) -> usize {
+        self.view.memory_size() + self.records.len() * 256 + self.findings.len() * 512
+    }
+
+    /// The conversation.
+    pub(super) fn messages(&self, page: RowRange, words: Option<&str>) -> Value {
+        let words = words.map(str::to_lowercase);
+        let total = self.view.len();
+        let from = page.first(total);
+        let mut rows = ConsolePageRows::new(from);
+        for index in from..total {
+            rows.next = index;
+            if rows.is_full(page) {
+                break;
+            }
+            rows.next = index + 1;
+            if words.as_ref().is_none_or(|words| self.view.message_contains(index, words)) {
+                rows.push(self.message(index));
+            }
+        }
+        rows.into_json(total, &self.version)
+    }
+
+    fn message(&self, index: usize) -> Value {
+        /// More of them say nothing.
+        const FOUND: usize = 50;
+        let mut told = message_json::message(&self.view, index, AnswerDisplay::AtCalls);
+        let place = self.message_places.get(index).and_then(Option::as_ref);
+        let (branch, side) = self.forks.get(&Some(index)).copied().unwrap_or_default();
+        let found = self.findings_by_message.get(&index).map_or(&[][..], Vec::as_slice);
+        told["boundary"] = json!(self.boundaries.contains(&index));
+        told["line"] = json!(place.map(|(line, _)| line));
+        told["time"] = json!(place.and_then(|(_, time)| time.as_deref()));
+        told["beside"] = json!({ "branch": branch, "side": side });
+        told["findings"] = json!(found.get(..FOUND.min(found.len())));
+        told
+    }
+
+    /// Its records.
+    pub(super) fn tree(&self, page: RowRange, only: RecordFilter) -> Value {
+        let wanted = |record: &ConsoleRecord| match only {
+            RecordFilter::All => true,
+            RecordFilter::Messages => record.role.is_some(),
+        };
+        let chosen: Vec<(usize, &ConsoleRecord)> =
+            self.records.iter().enumerate().filter(|(_, record)| wanted(record)).collect();
+        let from = page.first(chosen.len());
+        let mut rows = ConsolePageRows::new(from);
+        for (at, record) in chosen.iter().skip(from) {
+            if rows.is_full(page) {
+                break;
+            }
+            rows.next += 1;
+            rows.push(record.to_json(*at));
+        }
+        rows.into_json(chosen.len(), &self.version)
+    }
+
+    /// What is wrong with it.
+    pub(super) fn findings(&self, page: RowRange) -> Value {
+        let from = page.first(self.findings.len());
+        let mut rows = ConsolePageRows::new(from);
+        for finding in self.findings.iter().skip(from) {
+            if rows.is_full(page) {
+                break;
+            }
+            rows.next += 1;
+            rows.push(finding.clone());
+        }
+        let mut told = rows.into_json(self.findings.len(), &self.version);
+        told["found"] = json!(self.findings_total);
+        told
+    }
+}
+
+/// What a list says of a session that was judged.
+pub(super) fn file_check_of(judged: &FileReport) -> SessionFileCheck {
+    let health: SessionFileHealth =
+        scanner::convert_health(judged.health.unwrap_or(sessions::SessionHealth::Ok));
+    SessionFileCheck {
+        health,
+        unreadable_reason: None,
+        messages: judged.messages,
+        findings: count_by_rule(judged),
+        repairable: judged.counts.fixable(false) > 0,
+    }
+}
+
+/// How often each rule is broken.
+pub(super) fn count_by_rule(judged: &FileReport) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for kind in judged.counts.iter() {
+        *counts.entry(kind.rule.label()).or_insert(0) += kind.count;
+    }
+    counts
+}
+
+/// A finding as JSON.
+pub(super) fn finding_json(found: &LocatedFinding) -> Value {
+    let finding = &found.finding;
+    let severity = match finding.severity {
+        foxwedge_core::Severity::Error => "error",
+        foxwedge_core::Severity::Warning => "warning",
+    };
+    json!({
+        "code": finding.rule.label(),
+        "name": finding.rule.name,
+        "severity": severity,
+        "message": finding.message,
+        "at": finding.location.message,
+        "line": found.position.line,
+        "column": found.position.column,
+        "partner": finding.partner.map(|partner| partner.message),
+        "calls": finding.ids,
+        "tool": finding.tool,
+        "fix": {
+            "applicability": finding.fix.applicability.name(),
+            "strategy": finding.fix.strategy.name(),
+            "word": super::repair_rows::strategy_word(finding.fix.strategy),
+        },
+    })
+}
+
+/// The rows of a page.
+pub(super) struct ConsolePageRows {
+    from: usize,
+    rows: Vec<Value>,
+    bytes: usize,
+    /// Where the next page begins.
+    pub(super) next: usize,
+}
+
+impl ConsolePageRows {
+    pub(super) fn new(from: usize) -> ConsolePageRows {
+        ConsolePageRows { from, rows: Vec::new(), bytes: 0, next: from }
+    }
+
+    pub(super) fn is_full(&self, page: RowRange) -> bool {
+        self.rows.len() >= page.limit || self.bytes >= MAX_PAGE_BYTES
+    }
+
+    pub(super) fn push(&mut self, row: Value) {
+        self.bytes += row.to_string().len();
+        self.rows.push(row);
+    }
+
+    pub(super) fn into_json(self, total: usize, version: &str) -> Value {
+        json!({
+            "data": self.rows,
+            "from": self.from,
+            "next": (self.next < total).then_some(self.next),
+            "total": total,
+            "version": version,
+        })
+    }
+}
+
+fn console_records(nodes: &[RecordNode<'_>], cuts: &[bool]) -> Vec<ConsoleRecord> {
+    let nodes = nodes.iter().zip(cuts).take(MAX_RECORDS);
+    nodes
+        .map(|(node, cut)| ConsoleRecord {
+            line: node.line,
+            id: node.id.map(Box::from),
+            parent: node.parent,
+            kind: node.kind.into(),
+            role: node.role,
+            standing: node.standing,
+            message: node.message,
+            cut: *cut,
+            time: node.time.map(Box::from),
+            words: node.preview.as_str().into(),
+        })
+        .collect()
+}
+
+fn message_places(
+    nodes: &[RecordNode<'_>],
+    messages: usize,
+) -> Vec<Option<(usize, Option<Box<str>>)>> {
+    let mut places = vec![None; messages];
+    for node in nodes {
+        if let Some(place) =
+            node.message.and_then(|at| places.get_mut(at)).filter(|it| it.is_none())
+        {
+            *place = Some((node.line, node.time.map(Box::from)));
+        }
+    }
+    places
+}
+
+impl ConsoleRecord {
+    fn to_json(&self, at: usize) -> Value {
+        let standing = match self.standing {
+            ChainStatus::Unlinked => "aside",
+            ChainStatus::Path => "path",
+            ChainStatus::Carried => "carried",
+            ChainStatus::Recovered => "recovered",
+            ChainStatus::Branch => "branch",
+            ChainStatus::Subagent => "side",
+            ChainStatus::Duplicate => "twin",
+        };
+        json!({
+            "record": at,
+            "line": self.line,
+            "id": self.id,
+            "parent": self.parent,
+            "kind": self.kind,
+            "role": self.role.map(role_name),
+            "standing": standing,
+            "message": self.message,
+            "boundary": self.cut,
+            "time": self.time,
+            "words": self.words,
+        })
+    }
+}

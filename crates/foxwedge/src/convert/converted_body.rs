@@ -1,0 +1,280 @@
+//! Requests and responses: read as a whole, told as a whole.
+
+use std::{borrow::Cow, sync::Arc};
+
+use anyhow::Context;
+use foxwedge_core::{CheckOptions, EditLog, Format, RuleSet};
+use foxwedge_dialect::{
+    ReadError,
+    convert::{self, ConversionOptions},
+    outline_options, position, read,
+};
+
+use super::{
+    ConversionInput,
+    conversion_report::{ConversionEnding, ConversionReport},
+    input_kind::is_session,
+};
+use crate::{
+    check_settings::CheckSettings,
+    cli::{ConversionKind, ConvertArgs, InputFormat, ReportFormat},
+    cli_output::{self, CliError, clean, cut},
+    compact::ProviderConversation,
+    diagnose, export,
+    findings::{ReportDetail, build_file_report},
+    outcome::{FileReport, TargetFailure},
+    source::{
+        DocumentBody, InputDocument, InputRejection, ParsedInput, decode_text, decompress,
+        parse_input,
+    },
+};
+
+/// A result, and what there is to say about it.
+pub(crate) struct ConvertedBody {
+    pub(crate) text: String,
+    pub(crate) report: ConversionReport,
+}
+
+/// Converts a request, a list of messages, or the history of a session.
+pub(crate) fn request(
+    args: &ConvertArgs,
+    input: &ConversionInput,
+    options: &ConversionOptions,
+) -> anyhow::Result<ConvertedBody> {
+    let ask = CheckSettings::of(args.from, options.policy);
+    let ask = input.path().map_or(Cow::Borrowed(&ask), |path| ask.for_file(path));
+    let plain = decompress(&input.buffer).with_context(|| clean(&input.display_name))?;
+    let (plain, mut before) = repair_session_file(input, &ask, plain)?;
+    let readable = decode_text(&plain).map_err(|failure| failure_error(input, &failure))?;
+    let opened = parse_input(&readable, input.hint, &ask);
+    let document = single_document(input, args.to, &opened)?;
+    if let (Ok(source), ReportFormat::Full, false) = (&opened, args.output_format, args.quiet) {
+        let path = clean(&input.display_name);
+        source.notes.iter().for_each(|note| {
+            cli_output::print_note(&format!("{path}: {}", rename_format_flag(note)))
+        });
+    }
+    check_not_empty(input, document)?;
+    let conversation = ProviderConversation::of(document);
+    let converted = convert::request(&conversation.text, conversation.wire, args.to, options)
+        .map_err(|error| match &document.body {
+            DocumentBody::Wire(_) => {
+                let at = document.offset + error.at();
+                unreadable_error(
+                    input,
+                    readable.as_str(),
+                    at,
+                    &error,
+                    ConversionKind::Request,
+                    conversation.wire,
+                )
+            }
+            DocumentBody::Session(_) => {
+                failure_error(input, &TargetFailure::new(describe_read_error(&error)))
+            }
+        })?;
+    before.append(converted.source_edits);
+    let profile = options.profile(args.to);
+    let mut told = ConversionReport {
+        path: output_name(args),
+        kind: ConversionKind::Request,
+        from: conversation.format,
+        wire: conversation.wire,
+        to: args.to,
+        profile,
+        messages: converted.messages,
+        losses: converted.losses.into_iter().map(Into::into).collect(),
+        renamed_ids: converted.renamed,
+        renamed_tools: converted.renamed_tools,
+        repairs_before: before,
+        repairs_after: converted.target_edits,
+        remaining: FileReport::default(),
+        ending: ConversionEnding::Complete,
+    };
+    let text = format_result(args, converted.body);
+    if !converted.remaining.is_empty() {
+        let rules = RuleSet::of(profile);
+        let question = CheckOptions { profile, rules, policy: options.policy };
+        told.remaining = check_result(&text, args.to, question)?;
+    }
+    Ok(ConvertedBody { text, report: told })
+}
+
+/// Converts a response.
+pub(crate) fn response(
+    args: &ConvertArgs,
+    input: &ConversionInput,
+    from: Format,
+    options: &ConversionOptions,
+) -> anyhow::Result<ConvertedBody> {
+    let plain = decompress(&input.buffer).with_context(|| clean(&input.display_name))?;
+    let bytes = plain.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&plain);
+    let source = foxwedge_dialect::text(bytes).map_err(|error| {
+        let place = position(bytes, error.at());
+        failure_error(input, &TargetFailure::new(describe_read_error(&error)).at(place))
+    })?;
+    let answered = convert::response(source, from, args.to, options).map_err(|error| {
+        unreadable_error(input, source, error.at(), &error, ConversionKind::Response, from)
+    })?;
+    let told = ConversionReport {
+        path: output_name(args),
+        kind: ConversionKind::Response,
+        from: InputFormat::Wire(from),
+        wire: from,
+        to: args.to,
+        profile: options.profile(args.to),
+        messages: usize::from(!answered.failed),
+        losses: answered.losses.into_iter().map(Into::into).collect(),
+        renamed_ids: answered.renamed,
+        renamed_tools: Vec::new(),
+        repairs_before: EditLog::default(),
+        repairs_after: EditLog::default(),
+        remaining: FileReport::default(),
+        ending: if answered.failed { ConversionEnding::Failed } else { ConversionEnding::Complete },
+    };
+    Ok(ConvertedBody { text: format_result(args, answered.body), report: told })
+}
+
+/// Where the result goes, as it is shown.
+pub(crate) fn output_name(args: &ConvertArgs) -> String {
+    let file = args.output.as_ref().map(|path| path.to_string_lossy().into_owned());
+    file.unwrap_or_else(|| "<stdout>".to_owned())
+}
+
+/// The file of a session as a repair leaves it: the history that every other command tells.
+fn repair_session_file<'p>(
+    input: &ConversionInput,
+    ask: &CheckSettings,
+    plain: Cow<'p, [u8]>,
+) -> anyhow::Result<(Cow<'p, [u8]>, EditLog)> {
+    if !matches!(ask.format(), Some(InputFormat::Agent(_))) && !is_session(input) {
+        return Ok((plain, EditLog::default()));
+    }
+    let text = decode_text(&plain).map_err(|failure| failure_error(input, &failure))?;
+    let opened = parse_input(&text, input.hint, ask);
+    let Some(session) = opened.as_ref().ok().and_then(ParsedInput::session) else {
+        return Ok((plain, EditLog::default()));
+    };
+    diagnose::log_session(&input.display_name, session);
+    let question = ask.options_for_agent(session.agent);
+    let (rewritten, repair) = session.fix(&question);
+    if repair.is_untouched() {
+        return Ok((plain, EditLog::default()));
+    }
+    let mut content = Vec::new();
+    rewritten.write_to(&mut content)?;
+    Ok((Cow::Owned(content), repair.edits))
+}
+
+/// The one conversation of an input.
+fn single_document<'s, 'a>(
+    input: &ConversionInput,
+    to: Format,
+    opened: &'s Result<ParsedInput<'a>, InputRejection>,
+) -> Result<&'s InputDocument<'a>, CliError> {
+    let path = clean(&input.display_name);
+    let source = match opened {
+        Ok(source) => source,
+        Err(InputRejection::Failed(failure)) => return Err(failure_error(input, failure)),
+        Err(InputRejection::Skipped) => {
+            return Err(CliError::new(format!("{path}: no conversation")));
+        }
+    };
+    if let Some(failure) = source.failures.first() {
+        return Err(failure_error(input, failure));
+    }
+    match source.documents.as_slice() {
+        [only] => Ok(only),
+        several => {
+            let many = several.len();
+            let to = to.name();
+            Err(CliError::new(format!("{path}: there are {many} conversations in it, one a line"))
+                .help(format!("take out one: `sed -n 1p FILE | foxwedge convert --to {to} -`")))
+        }
+    }
+}
+
+/// Refuses a session in which nothing was said.
+fn check_not_empty(input: &ConversionInput, document: &InputDocument<'_>) -> Result<(), CliError> {
+    match &document.body {
+        DocumentBody::Session(session) if session.draft().messages.is_empty() => {
+            let path = clean(&input.display_name);
+            Err(CliError::new(format!("{path}: nothing was said in it")).help(
+                "there is no history to convert; `foxwedge list` shows sessions that have one",
+            ))
+        }
+        DocumentBody::Session(_) | DocumentBody::Wire(_) => Ok(()),
+    }
+}
+
+/// What the target's provider would refuse of a result, with the places in it.
+fn check_result(text: &str, wire: Format, question: CheckOptions) -> anyhow::Result<FileReport> {
+    let reading = read(text, wire, outline_options(question.profile))
+        .context("the result cannot be read again")?;
+    let body = DocumentBody::Wire(Arc::new(reading));
+    let document = InputDocument {
+        offset: 0,
+        line: None,
+        body,
+        check_options: question,
+        tolerated: Vec::new(),
+    };
+    let source = ParsedInput {
+        text,
+        bytes: text.as_bytes(),
+        documents: vec![document],
+        failures: Vec::new(),
+        notes: Vec::new(),
+    };
+    Ok(build_file_report(&source, ReportDetail { edits: usize::MAX, excerpts: 0 }))
+}
+
+/// The result as it is written: with one line end behind it.
+fn format_result(args: &ConvertArgs, body: String) -> String {
+    let pretty = args.pretty.then(|| export::pretty(&body)).flatten();
+    let mut text = pretty.unwrap_or(body);
+    text.truncate(text.trim_ascii_end().len());
+    text.push('\n');
+    text
+}
+
+/// A failure, with its place.
+fn failure_error(input: &ConversionInput, failure: &TargetFailure) -> CliError {
+    let place = failure.position.map(|place| format!(":{}:{}", place.line, place.column));
+    let path = clean(&input.display_name);
+    let message = rename_format_flag(&clean(&failure.message));
+    let trouble = CliError::new(format!("{path}{}: {message}", place.unwrap_or_default()));
+    match &failure.help {
+        Some(help) => trouble.help(rename_format_flag(help)),
+        None => trouble,
+    }
+}
+
+/// Something that is not written as its format says.
+fn unreadable_error(
+    input: &ConversionInput,
+    text: &str,
+    at: usize,
+    error: &ReadError,
+    kind: ConversionKind,
+    wire: Format,
+) -> CliError {
+    let failure = TargetFailure::new(describe_read_error(error))
+        .at(position(text.as_bytes(), at))
+        .help(format!(
+            "it was read as a {} of {}; --from names another format",
+            kind.name(),
+            wire.name()
+        ));
+    failure_error(input, &failure)
+}
+
+/// What a reader says, fit to be shown: it may quote a key of the input.
+fn describe_read_error(error: &ReadError) -> String {
+    cut(&clean(&error.to_string()), 200)
+}
+
+/// Advice of other commands, whose option has another name.
+fn rename_format_flag(advice: &str) -> String {
+    advice.replace("--format", "--from")
+}

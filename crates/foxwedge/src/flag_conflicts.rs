@@ -1,0 +1,80 @@
+//! What may not be asked for together. Refused before anything is read or written.
+
+use std::{fs, path::Path};
+
+use crate::{
+    check_settings::CheckSettings,
+    cli::{CheckArgs, OutputFormat},
+    cli_output::{CliError, clean},
+    disk::FileIdentity,
+    source::{InputHint, InputRejection, decode_text, decompress, parse_input},
+    target::{CheckTarget, TargetKind},
+};
+
+/// Refuses flags that contradict each other.
+pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
+    let format = args.output_format;
+    if args.diff && !format.is_for_people() {
+        return Err(conflict_error("--diff", format).help(
+            "--diff goes with --output-format full and concise; without --diff, json lists every \
+             finding with the steps that repair it",
+        ));
+    }
+    let counted = match format {
+        OutputFormat::Full
+        | OutputFormat::Concise
+        | OutputFormat::Json
+        | OutputFormat::Markdown => true,
+        OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => false,
+    };
+    if args.statistics && !counted {
+        return Err(conflict_error("--statistics", format)
+            .help("--statistics goes with --output-format full, concise, markdown and json"));
+    }
+    Ok(())
+}
+
+fn conflict_error(flag: &str, format: OutputFormat) -> CliError {
+    CliError::new(format!("{flag} cannot be used with --output-format {}", format.name()))
+}
+
+/// Refuses to write findings over something that is to be read.
+pub(crate) fn check_output(
+    args: &CheckArgs,
+    targets: &[CheckTarget],
+    ask: &CheckSettings,
+) -> Result<(), CliError> {
+    let Some(path) = &args.output_file else { return Ok(()) };
+    let Some(output) = FileIdentity::of(path) else { return Ok(()) };
+    let is_read = |target: &&CheckTarget| match &target.kind {
+        TargetKind::Stdin => FileIdentity::of_stdin().is_some_and(|input| input == output),
+        TargetKind::Named(input) => FileIdentity::of(input).is_some_and(|input| input == output),
+        TargetKind::FromFolder(input) => {
+            FileIdentity::of(input).is_some_and(|input| input == output)
+                // The findings of the last run may lie in the folder they are about.
+                && !is_no_conversation(input, ask)
+        }
+        TargetKind::Unreadable(_) => false,
+    };
+    match targets.iter().find(is_read) {
+        None => Ok(()),
+        Some(target) => {
+            let path = clean(&path.to_string_lossy());
+            let same = match &target.kind {
+                TargetKind::Stdin => " on stdin".to_owned(),
+                _ if path.trim_start_matches("./") == target.display_name => String::new(),
+                _ => format!(", which is `{}`", clean(&target.display_name)),
+            };
+            Err(CliError::new(format!("findings would be written over the input `{path}`{same}"))
+                .help("nothing was written; give --output-file a name of its own"))
+        }
+    }
+}
+
+/// Whether a file in a folder is surely no conversation.
+fn is_no_conversation(path: &Path, ask: &CheckSettings) -> bool {
+    let Ok(content) = fs::read(path) else { return false };
+    let Ok(plain) = decompress(&content) else { return false };
+    let Ok(text) = decode_text(&plain) else { return false };
+    matches!(parse_input(&text, InputHint::of_file(path, true), ask), Err(InputRejection::Skipped))
+}

@@ -1,0 +1,67 @@
+//! Where the store is: the flag, the variable, or the usual place.
+
+use std::{env, path::PathBuf};
+
+use foxwedge_store::StoreUrl;
+
+use super::store_errors;
+use crate::{
+    agents,
+    cli_output::{CliError, clean},
+};
+
+/// The variable that names a store.
+const VARIABLE: &str = "FOXWEDGE_STORE";
+
+/// The store that is meant, wherever it is named; the usual one if it is named nowhere.
+pub(crate) fn locate(flag: Option<&str>) -> anyhow::Result<StoreUrl> {
+    match named_store(flag)? {
+        Some(url) => Ok(url),
+        None => Ok(StoreUrl::Sqlite(default_store_path()?)),
+    }
+}
+
+/// The store that is named by the flag or the variable.
+pub(crate) fn named_store(flag: Option<&str>) -> anyhow::Result<Option<StoreUrl>> {
+    if let Some(text) = flag {
+        return parse_store_url("--store", text).map(Some);
+    }
+    match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        None => Ok(None),
+        Some(value) => match value.into_string() {
+            Ok(text) => parse_store_url(VARIABLE, &text).map(Some),
+            // A path that is not UTF-8 is still a path.
+            Err(value) => Ok(Some(StoreUrl::Sqlite(PathBuf::from(value)))),
+        },
+    }
+}
+
+/// The flag once more, for a command that somebody may type next. A password is not repeated.
+pub(crate) fn repeat_store_flag(flag: Option<&str>) -> String {
+    match flag.map(|text| (text, text.parse::<StoreUrl>())) {
+        Some((text, Ok(StoreUrl::Sqlite(_)))) => format!(" --store {}", clean(text)),
+        Some((text, Ok(url))) if url.to_string() == text => format!(" --store {}", clean(text)),
+        Some(_) | None => String::new(),
+    }
+}
+
+fn parse_store_url(from: &str, text: &str) -> anyhow::Result<StoreUrl> {
+    let known: Result<StoreUrl, _> = text.parse();
+    known.map_err(|error| {
+        CliError::new(format!("{from}: {error}")).help(store_errors::ADDRESSES).into()
+    })
+}
+
+/// `$XDG_DATA_HOME/foxwedge/foxwedge.db` or `~/.local/share/foxwedge/foxwedge.db`.
+fn default_store_path() -> Result<PathBuf, CliError> {
+    let named = env::var_os("XDG_DATA_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    // The standard says that one that is not absolute does not count.
+    named
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| Some(agents::home_folder()?.join(".local/share")))
+        .map(|folder| folder.join("foxwedge/foxwedge.db"))
+        .ok_or_else(|| {
+            CliError::new("there is no folder for the store")
+                .help("name a file: `--store runs.db`, or set FOXWEDGE_STORE")
+        })
+}

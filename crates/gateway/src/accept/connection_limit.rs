@@ -1,0 +1,120 @@
+//! How many connections there are, in all and from one address.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, Ipv6Addr},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use foxwedge_engine::metrics::ConnectionRefusal;
+
+/// The seats that are left.
+#[derive(Debug)]
+pub(super) struct ConnectionLimit {
+    total: usize,
+    per_address: usize,
+    taken: Mutex<ConnectionCounts>,
+}
+
+#[derive(Debug, Default)]
+struct ConnectionCounts {
+    all: usize,
+    by_address: HashMap<IpAddr, usize>,
+}
+
+/// A seat; dropping it frees it.
+#[derive(Debug)]
+pub(super) struct ConnectionPermit {
+    seats: Arc<ConnectionLimit>,
+    /// Loopback is counted in all only: behind a proxy on this machine everybody is loopback.
+    address: Option<IpAddr>,
+}
+
+impl ConnectionLimit {
+    pub(super) fn new(total: usize, per_address: usize) -> ConnectionLimit {
+        ConnectionLimit { total, per_address, taken: Mutex::default() }
+    }
+
+    pub(super) fn take(
+        self: &Arc<ConnectionLimit>,
+        address: IpAddr,
+    ) -> Result<ConnectionPermit, ConnectionRefusal> {
+        let address = counted_address(address);
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.all >= self.total {
+            return Err(ConnectionRefusal::Total);
+        }
+        if let Some(address) = address {
+            let here = taken.by_address.entry(address).or_default();
+            if *here >= self.per_address {
+                return Err(ConnectionRefusal::PerAddress);
+            }
+            *here += 1;
+        }
+        taken.all += 1;
+        Ok(ConnectionPermit { seats: self.clone(), address })
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.all = taken.all.saturating_sub(1);
+        if let Some(address) = self.address
+            && let Some(here) = taken.by_address.get_mut(&address)
+        {
+            *here -= 1;
+            if *here == 0 {
+                taken.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+/// Whom an address belongs to: with IPv6 one customer has at least the last 64 bits.
+fn counted_address(address: IpAddr) -> Option<IpAddr> {
+    match address.to_canonical() {
+        address if address.is_loopback() => None,
+        IpAddr::V4(address) => Some(address.into()),
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> 64 << 64;
+            Some(Ipv6Addr::from(network).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_are_counted_in_all_and_by_address_and_come_back() {
+        let seats = Arc::new(ConnectionLimit::new(4, 1));
+        let take = |address: &str| seats.take(address.parse().expect("an address"));
+        let first = take("192.0.2.1").expect("the first of an address");
+        let table = [
+            ("192.0.2.1", Some(ConnectionRefusal::PerAddress)),
+            ("::ffff:192.0.2.1", Some(ConnectionRefusal::PerAddress)),
+            ("2001:db8::1", None),
+            ("2001:db8::2", Some(ConnectionRefusal::PerAddress)),
+            ("2001:db8:0:1::2", None),
+            ("127.0.0.1", None),
+            ("127.0.0.1", Some(ConnectionRefusal::Total)),
+        ];
+        let mut held = Vec::new();
+        for (address, refusal) in table {
+            match take(address) {
+                Ok(seat) => {
+                    assert_eq!(refusal, None, "{address}");
+                    held.push(seat);
+                }
+                Err(why) => assert_eq!(Some(why), refusal, "{address}"),
+            }
+        }
+        drop(first);
+        assert!(take("192.0.2.1").is_ok());
+        held.clear();
+        let taken = seats.taken.lock().expect("nobody panicked");
+        assert_eq!((taken.all, taken.by_address.len()), (0, 0));
+    }
+}

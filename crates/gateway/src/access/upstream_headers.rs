@@ -1,0 +1,94 @@
+//! Headers by which other gateways let a client choose where its request goes. Here only the
+//! configuration does; such a header is refused, not passed over, because whoever sends it
+//! believes that it counts.
+
+use foxwedge_engine::ApiError;
+use http::HeaderMap;
+
+use crate::error;
+
+/// How such names end, without dashes.
+const ENDINGS: [&str; 12] = [
+    "apibase",
+    "apibaseurl",
+    "baseurl",
+    "basepath",
+    "customhost",
+    "targeturl",
+    "targethost",
+    "upstream",
+    "upstreamurl",
+    "upstreamhost",
+    "originalurl",
+    "rewriteurl",
+];
+
+/// # Errors
+/// If a header would choose an upstream.
+pub(crate) fn reject_upstream_headers(headers: &HeaderMap) -> Result<(), ApiError> {
+    match headers.keys().find(|name| names_upstream(name.as_str())) {
+        Some(name) => Err(error::upstream_header(name.as_str())),
+        None => Ok(()),
+    }
+}
+
+/// A cheap look first: nearly no header ends like one of them.
+fn names_upstream(name: &str) -> bool {
+    let ends = name.as_bytes().last();
+    if !matches!(ends, Some(b'e' | b'l' | b'h' | b't' | b'm')) {
+        return false;
+    }
+    let mut letters = [0; 64];
+    let mut length = 0;
+    for byte in name.bytes().filter(|byte| !b"-_".contains(byte)) {
+        match letters.get_mut(length) {
+            Some(letter) => *letter = byte,
+            // No name that means this is so long.
+            None => return false,
+        }
+        length += 1;
+    }
+    let letters = letters.get(..length).unwrap_or_default();
+    ENDINGS.iter().any(|ending| letters.ends_with(ending.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_would_choose_an_upstream_are_known() {
+        for name in [
+            "x-portkey-custom-host",
+            "x-custom-host",
+            "x-litellm-api-base",
+            "x-base-url",
+            "x_base_url",
+            "api-base",
+            "x-openai-base-url",
+            "helicone-openai-api-base",
+            "helicone-target-url",
+            "x-upstream-url",
+            "x-original-url",
+            "x-rewrite-url",
+        ] {
+            assert!(names_upstream(name), "{name}");
+        }
+        for name in [
+            "host",
+            "accept",
+            "content-type",
+            "content-length",
+            "user-agent",
+            "anthropic-version",
+            "anthropic-beta",
+            "x-stainless-runtime",
+            "x-stainless-retry-count",
+            "x-session-id",
+            "referer",
+            "x-forwarded-host",
+        ] {
+            assert!(!names_upstream(name), "{name}");
+        }
+    }
+}

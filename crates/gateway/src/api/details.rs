@@ -1,0 +1,79 @@
+//! One session with its runs, one run with its calls.
+
+use foxwedge_engine::ApiError;
+use foxwedge_run::{MachineInput, MachineSettings, SessionMachine};
+use foxwedge_store::{ListFilter, ListPage, RunRow, Store};
+use serde_json::Value;
+
+use super::{json_reply, lookup, shape, store_error};
+use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
+
+/// Events are read in such pages, and no more of them: a run with more is told up to there.
+const PAGE: usize = 1_000;
+const EVENTS: u64 = 20_000;
+
+/// `GET /v1/sessions/{id}`.
+pub(super) async fn session(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
+    let limit = call.limit()?;
+    app.engine.recorder().flush().await;
+    let row = lookup::visible_session(app, call, id).await?;
+    let after = match call.parameter("after")? {
+        Some(id) => Some(lookup::visible_run(app, call, &id).await?.id),
+        None => None,
+    };
+    let filter = ListFilter { session: Some(row.id.clone()), ..ListFilter::default() };
+    let page = ListPage { after, limit: limit + 1 };
+    let runs = app.store.runs(filter, page).await.map_err(store_error)?;
+    let mut value = shape::page(runs, limit, |run| run.id.clone(), shape::run);
+    value["session"] = shape::session(&row);
+    Ok(json_reply(&value))
+}
+
+/// `GET /v1/runs/{id}`.
+pub(super) async fn run(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<HttpReply, ApiError> {
+    app.engine.recorder().flush().await;
+    let row = lookup::visible_run(app, call, id).await?;
+    let machine = replay_run(app, &row).await?;
+    Ok(json_reply(&run_json(&row, &machine)))
+}
+
+/// A run, with what its log says.
+fn run_json(row: &RunRow, machine: &SessionMachine) -> Value {
+    let mut value = shape::run(row);
+    if let Some(run) = machine.run(&row.id) {
+        value["tools"] = run.tools().iter().map(shape::tool).collect();
+        value["texts"] = run.texts().iter().map(shape::text).collect();
+        if value["calls"].is_null() {
+            value["calls"] = shape::summary(&run.summary());
+            value["usage"] = shape::usage(&run.usage());
+        }
+    }
+    value
+}
+
+pub(super) async fn replay_run(
+    app: &GatewayState,
+    row: &RunRow,
+) -> Result<SessionMachine, ApiError> {
+    let mut machine = SessionMachine::new(MachineSettings::default());
+    let (mut last, mut effects) = (0, Vec::new());
+    while last < EVENTS {
+        let page = app.store.events(&row.id, last, PAGE).await.map_err(store_error)?;
+        let Some(end) = page.last() else { break };
+        last = end.seq;
+        for stored in page {
+            // A log has no gaps, so that nothing depends on the time.
+            machine.apply(0, MachineInput::Event(stored.event), &mut effects);
+            effects.clear();
+        }
+    }
+    Ok(machine)
+}

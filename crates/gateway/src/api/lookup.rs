@@ -1,0 +1,135 @@
+//! What a request asks for: whose things, which page, in which form. Nothing of it is trusted.
+
+use std::borrow::Cow;
+
+use foxwedge_engine::{ApiError, config::TokenScope};
+use foxwedge_store::{RunRow, SessionRow, Store};
+
+use super::{not_found, store_error};
+use crate::{error, routes::ApiRequest, serve::GatewayState};
+
+/// Rows of a page, if nobody says how many; and the most.
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+/// The most bytes of an id.
+const MAX_ID_BYTES: usize = 128;
+
+impl ApiRequest<'_> {
+    /// Whose things may be seen: one owner's, or everybody's.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        match self.principal.scope {
+            TokenScope::Admin => None,
+            TokenScope::User => Some(&self.principal.caller.owner),
+        }
+    }
+
+    /// What the address says under a name.
+    pub(crate) fn parameter(&self, name: &str) -> Result<Option<Cow<'_, str>>, ApiError> {
+        let pairs = self.query.unwrap_or_default().split('&');
+        let mut found = pairs.filter_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (key == name).then_some(value)
+        });
+        match (found.next(), found.next()) {
+            (None, _) => Ok(None),
+            (Some(value), None) => decode_parameter(value).map(Some),
+            (Some(_), Some(_)) => Err(error::bad_request("a parameter is given twice")),
+        }
+    }
+
+    /// How many rows a page has.
+    pub(crate) fn limit(&self) -> Result<usize, ApiError> {
+        match self.parameter("limit")? {
+            None => Ok(DEFAULT_LIMIT),
+            Some(text) => match text.parse::<usize>() {
+                Ok(0) | Err(_) => Err(error::bad_request("`limit` is a number from 1 on")),
+                Ok(limit) => Ok(limit.min(MAX_LIMIT)),
+            },
+        }
+    }
+
+    /// A yes or a no.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        match self.parameter(name)?.as_deref() {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(_) => Err(error::bad_request("a parameter is `true` or `false`")),
+        }
+    }
+}
+
+/// A session that the caller may see.
+pub(super) async fn visible_session(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<SessionRow, ApiError> {
+    if !is_id(id) {
+        return Err(not_found("session"));
+    }
+    let row = app.store.session(id).await.map_err(store_error)?;
+    let mine = |row: &SessionRow| call.owner().is_none_or(|owner| row.owner == owner);
+    row.filter(mine).ok_or_else(|| not_found("session"))
+}
+
+/// A run that the caller may see.
+pub(super) async fn visible_run(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    id: &str,
+) -> Result<RunRow, ApiError> {
+    if !is_id(id) {
+        return Err(not_found("run"));
+    }
+    let row = app.store.run(id).await.map_err(store_error)?;
+    let row = row.ok_or_else(|| not_found("run"))?;
+    visible_session(app, call, &row.session).await.map_err(|fault| match fault.code {
+        "session_not_found" => not_found("run"),
+        _ => fault,
+    })?;
+    Ok(row)
+}
+
+/// Whether a run is the caller's own.
+pub(super) async fn owns_run(
+    app: &GatewayState,
+    call: &ApiRequest<'_>,
+    row: &RunRow,
+) -> Result<bool, ApiError> {
+    let session = app.store.session(&row.session).await.map_err(store_error)?;
+    Ok(session.is_some_and(|session| *session.owner == *call.principal.caller.owner))
+}
+
+/// Whether a text can be an id.
+pub(crate) fn is_id(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=MAX_ID_BYTES).contains(&id.len()) && id.bytes().all(plain)
+}
+
+/// A value without its escapes. All that we take is short and plain.
+fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
+    let odd = || error::bad_request("a parameter cannot be read");
+    if value.len() > 4 * MAX_ID_BYTES {
+        return Err(odd());
+    }
+    if !value.contains(['%', '+']) {
+        return Ok(Cow::Borrowed(value));
+    }
+    let mut bytes = value.bytes();
+    let mut out = Vec::with_capacity(value.len());
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let (high, low) = (digit(bytes.next()), digit(bytes.next()));
+                let (Some(high), Some(low)) = (high, low) else { return Err(odd()) };
+                u8::try_from(high * 16 + low).map_err(|_| odd())?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(out).map(Cow::Owned).map_err(|_| odd())
+}

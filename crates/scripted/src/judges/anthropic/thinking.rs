@@ -1,0 +1,104 @@
+//! Thinking: where it must stand, where it may not, and whether it is what the model thought.
+
+use serde_json::Value;
+
+use super::{blocks_of, has_type, role};
+use crate::{
+    json_fields::{claude_version, text},
+    judges::{
+        JudgeObjection, JudgeResult, SignedPrefix, binding::SignatureCheck, is_scripted, model_name,
+    },
+};
+
+pub(super) fn judge(request: &Value, messages: &[Value]) -> JudgeResult {
+    let thinking = request.get("thinking");
+    let enabled = thinking.and_then(|thinking| text(thinking, "type")) == Some("enabled");
+    let forced = request.get("tool_choice").and_then(|choice| text(choice, "type"));
+    if enabled && matches!(forced, Some("any" | "tool")) {
+        let words = "Thinking may not be enabled when tool_choice forces tool use.";
+        return Err(JudgeObjection::new(words));
+    }
+    not_last(messages)?;
+    if enabled {
+        first(messages)?;
+    }
+    signatures(request, messages)
+}
+
+/// No turn ends in thinking.
+fn not_last(messages: &[Value]) -> JudgeResult {
+    for (at, message) in messages.iter().enumerate() {
+        let ends = messages.get(at + 1).is_none_or(|next| role(next) != "assistant");
+        let last = blocks_of(message).last();
+        let thought =
+            last.is_some_and(|it| has_type(it, "thinking") || has_type(it, "redacted_thinking"));
+        if role(message) == "assistant" && ends && thought {
+            return Err(JudgeObjection::new(format!(
+                "messages.{at}: The final block in an assistant message cannot be `thinking`."
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The turn whose answers stand at the end begins with thinking.
+fn first(messages: &[Value]) -> JudgeResult {
+    let Some((last, before)) = messages.split_last() else { return Ok(()) };
+    if role(last) != "user" || !blocks_of(last).iter().any(|block| has_type(block, "tool_result")) {
+        return Ok(());
+    }
+    let length = before.iter().rev().take_while(|message| role(message) == "assistant").count();
+    let start = before.len() - length;
+    let Some(message) = before.get(start) else { return Ok(()) };
+    let found = match message.get("content") {
+        Some(Value::String(_)) => "text",
+        _ => blocks_of(message).first().and_then(|block| text(block, "type")).unwrap_or_default(),
+    };
+    match found {
+        "thinking" | "redacted_thinking" => Ok(()),
+        found => Err(JudgeObjection::new(format!(
+            "messages.{start}.content.0.type: Expected `thinking` or `redacted_thinking`, but found \
+             `{found}`. When `thinking` is enabled, a final `assistant` message must start with a \
+             thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+        ))),
+    }
+}
+
+/// Only the scripted model's own signatures can be judged; those of others are believed.
+fn signatures(request: &Value, messages: &[Value]) -> JudgeResult {
+    let drops = request.pointer("/thinking/block_binding/prefix_mismatch_behavior")
+        == Some(&Value::String("drop_block".to_owned()));
+    // Claude binds thinking to its past since 5.1; so does the scripted model.
+    let bound = claude_version(model_name(request)).is_none_or(|version| version >= (5, 1));
+    let mut prefix = SignedPrefix::new(request);
+    for (at, message) in messages.iter().enumerate() {
+        if !message.get("content").is_some_and(Value::is_array) {
+            prefix.add_message(message);
+        }
+        for (index, block) in blocks_of(message).iter().enumerate() {
+            if let (true, Some(words), Some(signature)) =
+                (has_type(block, "thinking"), text(block, "thinking"), text(block, "signature"))
+                && is_scripted(signature)
+            {
+                let place = format!("messages.{at}.content.{index}");
+                match prefix.check_signature(words, signature) {
+                    SignatureCheck::TextChanged => {
+                        return Err(JudgeObjection::new(format!(
+                            "{place}: Invalid `signature` in `thinking` block"
+                        )));
+                    }
+                    SignatureCheck::PrefixChanged if bound && !drops => {
+                        return Err(JudgeObjection::new(format!(
+                            "{place}: Invalid `signature` in `thinking` block. The block is bound to \
+                             a different conversation. Remove the block, or set \
+                             `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
+                        )));
+                    }
+                    SignatureCheck::PrefixChanged | SignatureCheck::Intact => {}
+                }
+            }
+            prefix.add_block(role(message), block);
+        }
+    }
+    Ok(())
+}

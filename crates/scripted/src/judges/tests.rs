@@ -1,0 +1,658 @@
+//! Every refusal, by its smallest request: the provider's words, its status, and the rule that the
+//! words are about.
+
+use foxwedge_core::explain;
+
+use super::*;
+
+/// Whose request, the rule (0: none of ours), the request's own keys, and how the words go.
+type Row = (ScriptedProvider, u16, &'static str, &'static str);
+
+use ScriptedProvider::{
+    Anthropic as A, Deepseek as D, Gemini as G, Mistral as M, OpenaiChat as C, OpenaiResponses as R,
+};
+
+/// A request around a list of messages.
+fn body(provider: ScriptedProvider, list: &str) -> String {
+    match provider {
+        C => format!(r#"{{"model":"scripted","messages":{list}}}"#),
+        M => format!(r#"{{"model":"scripted-mistral","messages":{list}}}"#),
+        D => format!(r#"{{"model":"scripted-deepseek","messages":{list}}}"#),
+        A => format!(r#"{{"model":"scripted","max_tokens":9,"messages":{list}}}"#),
+        R => format!(r#"{{"model":"scripted","input":{list}}}"#),
+        G => format!(r#"{{"contents":{list}}}"#),
+    }
+}
+
+fn refuse(table: &[Row]) {
+    for (provider, code, list, words) in table {
+        let whole = list.starts_with('{').then(|| (*list).to_owned());
+        let body = whole.unwrap_or_else(|| body(*provider, list));
+        let Some(refusal) = check_request(*provider, body.as_bytes()) else {
+            panic!("accepted by {}: {body}", provider.name());
+        };
+        assert!(
+            refusal.message.contains(words),
+            "{body}\nsays: {}\nnot:  {words}",
+            refusal.message
+        );
+        assert!((400..=422).contains(&refusal.status), "{body}: {}", refusal.status);
+        let told = explain(&refusal.body).map_or(0, |told| told.code);
+        assert_eq!(told, *code, "{}", refusal.body);
+        let read: Value = serde_json::from_str(&refusal.body).expect("an envelope is JSON");
+        let envelope = match provider {
+            A => read["type"] == "error" && read["error"]["message"] == refusal.message,
+            C | R | D => read["error"]["message"] == refusal.message,
+            G => read["error"]["code"] == 400 && read["error"]["status"] == "INVALID_ARGUMENT",
+            M => read["object"] == "error",
+        };
+        assert!(envelope, "{}", refusal.body);
+    }
+}
+
+const U: &str = r#"{"role":"user","content":"go"}"#;
+
+#[test]
+fn pairs_that_do_not_match() {
+    refuse(&[
+        (
+            C,
+            101,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"?"}]"#,
+            "did not have response messages: x",
+        ),
+        (
+            C,
+            102,
+            r#"[{"role":"user","content":"go"},{"role":"tool","tool_call_id":"x","content":"r"}]"#,
+            "must be a response to a preceeding message",
+        ),
+        (
+            D,
+            101,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}]"#,
+            "(insufficient tool messages following",
+        ),
+        (
+            D,
+            102,
+            r#"[{"role":"user","content":"go"},{"role":"tool","tool_call_id":"x","content":"r"}]"#,
+            "must be a response to a preceding message",
+        ),
+        (
+            M,
+            101,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"abcdefgh1","function":{"name":"f","arguments":"{}"}},{"id":"abcdefgh2","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefgh1","content":"r"}]"#,
+            "Not the same number of function calls and responses",
+        ),
+        (
+            M,
+            102,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"abcdefgh1","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefgh2","content":"r"}]"#,
+            "Unexpected tool call id abcdefgh2 in tool results",
+        ),
+        (
+            M,
+            103,
+            r#"[{"role":"user","content":"go"},{"role":"tool","tool_call_id":"abcdefgh1","content":"r"}]"#,
+            "Unexpected role 'tool' after role 'user'",
+        ),
+        (
+            M,
+            104,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"abcdefgh1","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefgh1","content":"r"},{"role":"tool","tool_call_id":"abcdefgh1","content":"r"}]"#,
+            "Duplicate tool call id abcdefgh1 in tool results",
+        ),
+        (
+            R,
+            101,
+            r#"[{"role":"user","content":"go"},{"type":"function_call","call_id":"x","name":"f","arguments":"{}"}]"#,
+            "No tool output found for function call x.",
+        ),
+        (
+            R,
+            101,
+            r#"[{"type":"custom_tool_call","call_id":"x","name":"f","input":"i"}]"#,
+            "No tool output found for custom tool call x.",
+        ),
+        (
+            R,
+            102,
+            r#"[{"type":"function_call_output","call_id":"x","output":"r"}]"#,
+            "No tool call found for function call output with call_id x.",
+        ),
+        (
+            R,
+            102,
+            r#"[{"type":"custom_tool_call","call_id":"x","name":"f","input":"i"},{"type":"function_call_output","call_id":"x","output":"r"}]"#,
+            "No tool call found for function call output",
+        ),
+        (
+            A,
+            101,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}}]},{"role":"user","content":"?"}]"#,
+            "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: x.",
+        ),
+        (
+            A,
+            101,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}}]},{"role":"user","content":[{"type":"text","text":"?"},{"type":"tool_result","tool_use_id":"x"}]}]"#,
+            "immediately after: x.",
+        ),
+        (
+            A,
+            102,
+            r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"x"}]}]"#,
+            "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: x.",
+        ),
+        (
+            A,
+            104,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"x"},{"type":"tool_result","tool_use_id":"x"}]}]"#,
+            "each tool_use must have a single result",
+        ),
+        (
+            A,
+            601,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{}}]},{"role":"user","content":"?"}]"#,
+            "`web_search` tool use with id `s` was found without",
+        ),
+        (
+            A,
+            602,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"s","content":[]}]},{"role":"user","content":"?"}]"#,
+            "must have a corresponding `server_tool_use` block before it",
+        ),
+        (
+            G,
+            101,
+            r#"[{"parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]"#,
+            "number of function response parts is equal",
+        ),
+        (
+            G,
+            102,
+            r#"[{"parts":[{"text":"go"}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]"#,
+            "function response turn comes immediately after a function call turn",
+        ),
+        (
+            G,
+            401,
+            r#"[{"role":"model","parts":[{"functionCall":{"name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]"#,
+            "function call turn comes immediately after a user turn",
+        ),
+    ]);
+}
+
+#[test]
+fn ids_and_names() {
+    refuse(&[
+        (
+            C,
+            203,
+            r#"[{"role":"assistant","tool_calls":[{"id":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","type":"function","function":{"name":"f","arguments":"{}"}}]}]"#,
+            "string too long. Expected a string with maximum length 40, but got a string with length 43 instead.",
+        ),
+        (
+            C,
+            204,
+            r#"[{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]}]"#,
+            "Missing required parameter: 'messages[0].tool_calls[0].id'.",
+        ),
+        (C, 204, r#"[{"role":"tool","content":"r"}]"#, "Missing parameter 'tool_call_id'"),
+        (
+            C,
+            207,
+            r#"[{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"","arguments":"{}"}}]}]"#,
+            "function.name': empty string",
+        ),
+        (
+            C,
+            207,
+            r#"[{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"a b","arguments":"{}"}}]}]"#,
+            "function.name': string does not match pattern",
+        ),
+        (
+            R,
+            203,
+            r#"[{"type":"function_call","call_id":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","name":"f","arguments":""}]"#,
+            "maximum length 64, but got a string with length 65",
+        ),
+        (R, 204, r#"[{"type":"function_call","name":"f","arguments":""}]"#, "'input[0].call_id'"),
+        (
+            R,
+            205,
+            r#"[{"type":"function_call","id":"call_1","call_id":"x","name":"f","arguments":""}]"#,
+            "Invalid 'input[0].id': 'call_1'. Expected an ID that begins with 'fc'.",
+        ),
+        (
+            R,
+            206,
+            r#"{"model":"m","store":false,"input":[{"type":"reasoning","id":"rs_1","summary":[]},{"role":"assistant","content":"a"}]}"#,
+            "Items are not persisted when `store` is set to false.",
+        ),
+        (
+            R,
+            201,
+            r#"[{"type":"function_call","id":"fc_1","call_id":"x","name":"f","arguments":""},{"type":"function_call","id":"fc_1","call_id":"y","name":"f","arguments":""}]"#,
+            "Duplicate item found with id fc_1.",
+        ),
+        (
+            R,
+            207,
+            r#"[{"type":"function_call","call_id":"x","name":"a b","arguments":""}]"#,
+            "].name': string does not match pattern",
+        ),
+        (
+            A,
+            201,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}},{"type":"tool_use","id":"x","name":"f","input":{}}]}]"#,
+            "messages.1.content.1: `tool_use` ids must be unique",
+        ),
+        (
+            A,
+            203,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"f.get:0","name":"f","input":{}}]}]"#,
+            "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+        ),
+        (
+            A,
+            204,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","name":"f","input":{}}]}]"#,
+            "tool_use.id: Field required",
+        ),
+        (
+            A,
+            207,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"a b","input":{}}]}]"#,
+            "tool_use.name: String should match pattern",
+        ),
+        (
+            M,
+            203,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"call_1","function":{"name":"f","arguments":"{}"}}]}]"#,
+            "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+        ),
+        (
+            M,
+            204,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]"#,
+            "Tool call id has to be defined",
+        ),
+        (
+            M,
+            201,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"abcdefgh1","function":{"name":"f","arguments":"{}"}},{"id":"abcdefgh1","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefgh1","content":"r"}]"#,
+            "Duplicate tool call id abcdefgh1 in assistant message",
+        ),
+        (
+            M,
+            207,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"abcdefgh1","function":{"name":"a b","arguments":"{}"}}]}]"#,
+            "Function name was a b but must be",
+        ),
+        (
+            G,
+            207,
+            r#"[{"parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"9"}}]}]"#,
+            "Invalid function name. Must start with a letter or an underscore.",
+        ),
+        (
+            G,
+            107,
+            r#"[{"parts":[{"functionResponse":{"response":{}}}]}]"#,
+            "function_response.name: Name cannot be empty",
+        ),
+    ]);
+}
+
+#[test]
+fn contents() {
+    refuse(&[
+        (
+            C,
+            301,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":null}]"#,
+            "Invalid value for 'content': expected a string, got null.",
+        ),
+        (
+            C,
+            302,
+            r#"[{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":{}}}]}]"#,
+            "function.arguments': expected a string, but got an object instead.",
+        ),
+        (
+            C,
+            309,
+            r#"[{"role":"assistant","content":"a","tool_calls":[]}]"#,
+            "Invalid 'messages[0].tool_calls': empty array.",
+        ),
+        (C, 314, "[]", "Invalid 'messages': empty array."),
+        (
+            C,
+            307,
+            r#"[{"role":"user","content":"go"},{"role":"tool","tool_call_id":"x","content":[{"type":"image_url","image_url":{"url":"u"}}]}]"#,
+            "but this message with role 'tool' contains an image URL.",
+        ),
+        (D, 301, r#"[{"role":"assistant","content":null}]"#, "content or tool_calls must be set"),
+        (
+            M,
+            301,
+            r#"[{"role":"assistant","content":null}]"#,
+            "Assistant message must have either content or tool_calls",
+        ),
+        (M, 314, "[]", "Conversation must have at least one message"),
+        (
+            R,
+            302,
+            r#"[{"type":"function_call","call_id":"x","name":"f","arguments":{}}]"#,
+            "'input[0].arguments': expected a string",
+        ),
+        (
+            R,
+            303,
+            r#"[{"type":"function_call_output","call_id":"x"}]"#,
+            "Missing required parameter: 'input[0].output'.",
+        ),
+        (R, 314, "[]", "Invalid 'input': empty array."),
+        (
+            A,
+            301,
+            r#"[{"role":"user","content":[]}]"#,
+            "messages.0: all messages must have non-empty content",
+        ),
+        (
+            A,
+            308,
+            r#"[{"role":"user","content":[{"type":"text","text":""}]}]"#,
+            "text content blocks must be non-empty",
+        ),
+        (
+            A,
+            308,
+            r#"[{"role":"user","content":" \n"}]"#,
+            "text content blocks must contain non-whitespace text",
+        ),
+        (
+            A,
+            302,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":"{}"}]}]"#,
+            "tool_use.input: Input should be a valid dictionary",
+        ),
+        (
+            A,
+            302,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f"}]}]"#,
+            "tool_use.input: Field required",
+        ),
+        (
+            A,
+            304,
+            r#"[{"role":"user","content":[{"type":"tool_use","id":"x","name":"f","input":{}}]}]"#,
+            "messages.0: `tool_use` blocks can only be in `assistant` messages",
+        ),
+        (
+            A,
+            304,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"x"}]}]"#,
+            "`tool_result` blocks can only be in `user` messages",
+        ),
+        (
+            A,
+            312,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":"Well, "}]"#,
+            "final assistant content cannot end with trailing whitespace",
+        ),
+        (
+            A,
+            313,
+            r#"[{"role":"user","content":"half \ud83d"}]"#,
+            "no low surrogate in string: line 1 column",
+        ),
+        (C, 313, r#"[{"role":"user","content":"half \ud83d"}]"#, "lone surrogate"),
+        (G, 313, r#"[{"parts":[{"text":"half \ud83d"}]}]"#, "Unpaired surrogate"),
+        (A, 314, "[]", "messages: at least one message is required"),
+        (G, 301, r#"[{"role":"user","parts":[]}]"#, "contents.parts must not be empty."),
+        (
+            G,
+            302,
+            r#"[{"parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":[]}}]}]"#,
+            "function_call.args' (type.googleapis.com/google.protobuf.Struct)",
+        ),
+        (G, 308, r#"[{"role":"user","parts":[{"text":""}]}]"#, "Model input cannot be empty"),
+        (G, 314, "[]", "contents is not specified"),
+    ]);
+}
+
+#[test]
+fn roles() {
+    refuse(&[
+        (
+            C,
+            407,
+            r#"[{"role":"robot","content":"go"}]"#,
+            "Invalid value: 'robot'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
+        ),
+        (
+            D,
+            407,
+            r#"[{"role":"developer","content":"go"}]"#,
+            "messages[0].role: unknown variant `developer`, expected one of",
+        ),
+        (
+            M,
+            407,
+            r#"[{"role":"developer","content":"go"}]"#,
+            "Input tag 'developer' found using 'role'",
+        ),
+        (
+            M,
+            404,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"abcdefgh1","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefgh1","content":"r"},{"role":"user","content":"?"}]"#,
+            "Unexpected role 'user' after role 'tool'",
+        ),
+        (
+            M,
+            406,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":"a"},{"role":"system","content":"s"}]"#,
+            "Unexpected role 'system' after role 'assistant'",
+        ),
+        (
+            M,
+            403,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":"a"}]"#,
+            "Expected last role User or Tool (or Assistant with prefix) for serving but got assistant",
+        ),
+        (
+            A,
+            407,
+            r#"[{"role":"tool","content":"go"}]"#,
+            "messages: Unexpected role \"tool\". Allowed roles are",
+        ),
+        (
+            A,
+            401,
+            r#"[{"role":"assistant","content":"go"}]"#,
+            "messages: first message must use the \"user\" role",
+        ),
+        (
+            A,
+            406,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":"a"},{"role":"system","content":"s"}]"#,
+            "role 'system' must follow a 'user' message",
+        ),
+        (
+            A,
+            403,
+            r#"{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":"a"}]}"#,
+            "This model does not support assistant message prefill.",
+        ),
+        (
+            G,
+            407,
+            r#"[{"role":"assistant","parts":[{"text":"go"}]}]"#,
+            "Please use a valid role: user, model.",
+        ),
+        (
+            G,
+            406,
+            r#"[{"role":"system","parts":[{"text":"go"}]}]"#,
+            "Content with system role is not supported.",
+        ),
+        (
+            G,
+            403,
+            r#"[{"parts":[{"text":"go"}]},{"role":"model","parts":[{"text":"a"}]}]"#,
+            "multiturn requests ends with a user role or a function response",
+        ),
+    ]);
+}
+
+#[test]
+fn reasoning() {
+    refuse(&[
+        (
+            A,
+            501,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"}]},{"role":"user","content":"?"}]"#,
+            "messages.1: The final block in an assistant message cannot be `thinking`.",
+        ),
+        (
+            A,
+            502,
+            r#"{"model":"m","max_tokens":9,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"x"}]}]}"#,
+            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+        ),
+        (
+            A,
+            503,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}]},{"role":"user","content":"?"}]"#,
+            "thinking.signature: Field required",
+        ),
+        (
+            A,
+            503,
+            r#"[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"fwsig.made.up.x"},{"type":"text","text":"a"}]},{"role":"user","content":"?"}]"#,
+            "messages.1.content.0: Invalid `signature` in `thinking` block",
+        ),
+        (
+            A,
+            304,
+            r#"[{"role":"user","content":[{"type":"thinking","thinking":"t","signature":"s"}]}]"#,
+            "`thinking` blocks can only be in `assistant` messages",
+        ),
+        (
+            D,
+            502,
+            r#"{"model":"deepseek-reasoner","messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"x","content":"r"}]}"#,
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        ),
+        (
+            G,
+            502,
+            r#"{"model":"gemini-3-pro","contents":[{"parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]}"#,
+            "function call `default_api:f`, position 0.",
+        ),
+        (
+            G,
+            502,
+            r#"[{"parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"f"},"thoughtSignature":"Zm94d2VkZ2UxAAAA"}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]"#,
+            "Thought signature is not valid.",
+        ),
+        (
+            R,
+            501,
+            r#"[{"type":"reasoning","id":"rs_1","summary":[]},{"role":"user","content":"?"}]"#,
+            "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+        ),
+        (
+            R,
+            501,
+            r#"[{"type":"message","id":"msg_0123456789abcdef_r0123456789abcdef","role":"assistant","content":"a"}]"#,
+            "was provided without its required 'reasoning' item: 'rs_0123456789abcdef'.",
+        ),
+    ]);
+}
+
+#[test]
+fn fields_that_are_missing_and_state_that_nobody_keeps() {
+    refuse(&[
+        (C, 0, r#"{"messages":[]}"#, "you must provide a model parameter"),
+        (C, 0, r#"{"model":"m"}"#, "Missing required parameter: 'messages'."),
+        (
+            C,
+            0,
+            r#"{"model":"m","messages":[{"role":"user","content":"x"}],"tool_choice":"auto"}"#,
+            "only allowed when 'tools' are specified",
+        ),
+        (R, 0, r#"{"input":"x"}"#, "Missing required parameter: 'model'."),
+        (R, 0, r#"{"model":"m"}"#, "must be provided"),
+        (
+            R,
+            0,
+            r#"{"model":"m","previous_response_id":"resp_1","input":"x"}"#,
+            "Previous response with id 'resp_1' not found.",
+        ),
+        (
+            R,
+            0,
+            r#"{"model":"m","conversation":{"id":"conv_1"},"input":"x"}"#,
+            "Conversation with id 'conv_1' not found.",
+        ),
+        (A, 0, r#"{"max_tokens":9,"messages":[]}"#, "model: Field required"),
+        (A, 0, r#"{"model":"m","messages":[]}"#, "max_tokens: Field required"),
+        (A, 0, r#"{"model":"m","max_tokens":9}"#, "messages: Field required"),
+        (
+            A,
+            0,
+            r#"{"model":"m","max_tokens":9,"thread":{"type":"create"},"messages":[{"role":"user","content":"x"}]}"#,
+            "message threads",
+        ),
+        (D, 0, r#"{"model":"m"}"#, "missing field `messages`"),
+    ]);
+    let refusal = |body: &str| check_request(R, body.as_bytes()).and_then(|refusal| refusal.code);
+    let stored = r#"{"model":"m","previous_response_id":"resp_1","input":"x"}"#;
+    assert_eq!(refusal(stored), Some("previous_response_not_found"));
+}
+
+#[test]
+fn what_vendors_accept_passes() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"not json"}}}}]}}"#
+        )
+    };
+    let answer = |id: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":""}}"#);
+    let (call_a, call_b, answer_a, answer_b) = (call("a"), call("b"), answer("a"), answer("b"));
+    let table = [
+        // Calls of one turn in two messages, answered in any order; ids that come again.
+        (C, format!("[{U},{call_a},{call_b},{answer_b},{answer_a},{call_a},{answer_a},{U},{U}]")),
+        (C, format!(r#"[{U},{{"role":"system","content":"s"}},{{"role":"assistant","content":"a"}},{{"role":"assistant","content":"","refusal":null}}]"#)),
+        (D, format!("[{U},{call_a},{answer_a},{U},{call_a},{answer_a}]")),
+        (R, r#"[{"role":"developer","content":"d"},{"type":"function_call","call_id":"x","name":"f","arguments":""},{"role":"user","content":"between"},{"type":"function_call_output","call_id":"x","output":""},{"type":"hologram"}]"#.to_owned()),
+        (A, format!(r#"[{U},{{"role":"system","content":"s"}},{{"role":"assistant","content":"a"}},{{"role":"assistant","content":[{{"type":"tool_use","id":"x","name":"f","input":{{}}}}]}},{{"role":"assistant","content":[{{"type":"tool_use","id":"y","name":"f","input":{{}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"y"}},{{"type":"tool_result","tool_use_id":"x"}},{{"type":"text","text":"and"}}]}},{U}]"#)),
+        (A, format!(r#"[{U},{{"role":"assistant","content":[{{"type":"server_tool_use","id":"s","name":"web_search","input":{{}}}}]}}]"#)),
+        (G, r#"[{"parts":[{"text":"go"}]},{"parts":[{"text":"go"}]},{"role":"model","parts":[{"text":"","thoughtSignature":"c2ln"},{"functionCall":{"name":"f"}}]},{"role":"function","parts":[{"functionResponse":{"name":"f","response":{}}},{"text":"and"}]}]"#.to_owned()),
+        (M, format!(r#"[{U},{U},{{"role":"assistant","content":"a"}},{{"role":"assistant","content":"b","prefix":true}}]"#)),
+    ];
+    for (provider, list) in table {
+        let body = body(provider, &list);
+        assert_eq!(check_request(provider, body.as_bytes()), None, "{} {body}", provider.name());
+    }
+}
+
+#[test]
+fn hostile_bodies_are_refused_and_nothing_breaks() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let bodies = ["", "{", "null", "[]", "7", "\"x\"", "{}", "\u{feff}{}", deep.as_str()];
+    for provider in ScriptedProvider::ALL {
+        for body in bodies {
+            assert!(
+                check_request(provider, body.as_bytes()).is_some(),
+                "{} {body:.20}",
+                provider.name()
+            );
+        }
+        assert!(check_request(provider, b"{\"model\":\"\xff\"}").is_some());
+    }
+}

@@ -1,0 +1,39 @@
+//! The list of models.
+
+use foxwedge_core::Format;
+use serde_json::{Value, json};
+
+/// The models that are listed. Every other name works as well; the name decides whose rules hold
+/// in the Chat form.
+pub const MODELS: [&str; 3] = ["scripted", "scripted-mistral", "scripted-deepseek"];
+
+/// The body of a list of models.
+pub fn models(wire: Format) -> String {
+    let list: Vec<Value> = MODELS.iter().map(|name| model(wire, name)).collect();
+    match wire {
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock => {
+            json!({"object": "list", "data": list})
+        }
+        Format::Anthropic => json!({
+            "data": list, "has_more": false, "first_id": MODELS.first(), "last_id": MODELS.last()
+        }),
+        Format::Gemini => json!({"models": list}),
+    }
+    .to_string()
+}
+
+fn model(wire: Format, name: &str) -> Value {
+    match wire {
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock => {
+            json!({"id": name, "object": "model", "created": 1_763_164_800, "owned_by": "foxwedge"})
+        }
+        Format::Anthropic => json!({
+            "type": "model", "id": name, "display_name": name, "created_at": "2025-11-15T00:00:00Z"
+        }),
+        Format::Gemini => json!({
+            "name": format!("models/{name}"), "displayName": name,
+            "inputTokenLimit": 200_000, "outputTokenLimit": 8192,
+            "supportedGenerationMethods": ["generateContent", "countTokens"]
+        }),
+    }
+}

@@ -1,0 +1,101 @@
+//! Taking things away. A session is held before its runs, as everywhere.
+
+use deadpool_postgres::{GenericClient, Transaction};
+
+use super::{
+    PostgresStore,
+    failure::AttemptFailure,
+    query, records,
+    row::{limit, signed},
+    runs,
+};
+use crate::{PruneReport, RunState, StoreError};
+
+impl PostgresStore {
+    /// Deletes a session with everything in it.
+    pub(super) async fn try_delete_session(&self, id: &str) -> Result<bool, AttemptFailure> {
+        let mut client = self.pool.client().await?;
+        let transaction = begin_unlimited(client.transaction().await?).await?;
+        match records::lock_session(&transaction, id).await {
+            Ok(_) => {}
+            Err(AttemptFailure::Refused(StoreError::NoSession(_))) => return Ok(false),
+            Err(failure) => return Err(failure),
+        }
+        // Nobody can begin a run while we hold the session.
+        let question = "SELECT id FROM runs WHERE session = $1 AND ended_at IS NULL LIMIT 1";
+        if let Some(open) = query::row(&transaction, question, &[&id]).await? {
+            let (session, run) = (id.to_owned(), open.try_get(0)?);
+            return Err(StoreError::Busy { session, run }.into());
+        }
+        remove(&transaction, &[id]).await?;
+        transaction.commit().await.map_err(AttemptFailure::in_commit)?;
+        Ok(true)
+    }
+
+    /// Deletes a run that has ended.
+    pub(super) async fn try_delete_run(&self, id: &str) -> Result<bool, AttemptFailure> {
+        let mut client = self.pool.client().await?;
+        let transaction = begin_unlimited(client.transaction().await?).await?;
+        let Some(run) = runs::find_for_update(&transaction, id).await? else { return Ok(false) };
+        if matches!(run.row.state, RunState::Open) {
+            let (session, run) = (run.row.session, run.row.id);
+            return Err(StoreError::Busy { session, run }.into());
+        }
+        let serial: query::SqlValues<'_> = &[&run.serial];
+        query::execute(&transaction, "DELETE FROM events WHERE run = $1", serial).await?;
+        query::execute(&transaction, "DELETE FROM runs WHERE serial = $1", serial).await?;
+        transaction.commit().await.map_err(AttemptFailure::in_commit)?;
+        self.heads.forget(id);
+        Ok(true)
+    }
+
+    /// Deletes sessions that nobody touched, and snapshots that have expired.
+    pub(super) async fn try_prune(
+        &self,
+        before: u64,
+        count: usize,
+    ) -> Result<PruneReport, AttemptFailure> {
+        let mut client = self.pool.client().await?;
+        let transaction = begin_unlimited(client.transaction().await?).await?;
+        // A run that begins touches its session, so that the session falls out of the choice
+        // when it is looked at again under its lock. One that is held is in use.
+        let question = "
+            SELECT id FROM sessions
+            WHERE touched < $1 AND NOT EXISTS (
+                SELECT 1 FROM runs WHERE runs.session = sessions.id AND runs.ended_at IS NULL)
+            ORDER BY touched LIMIT $2 FOR UPDATE SKIP LOCKED";
+        let values: query::SqlValues<'_> = &[&signed(before), &limit(count)];
+        let old = query::rows(&transaction, question, values).await?;
+        let old: Vec<String> = old.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+        let old: Vec<&str> = old.iter().map(String::as_str).collect();
+        let expired = "DELETE FROM snapshots WHERE expires <= now_ms()";
+        let expired = query::execute(&transaction, expired, &[]).await?;
+        let mut pruned = remove(&transaction, &old).await?;
+        pruned.snapshots += expired;
+        transaction.commit().await.map_err(AttemptFailure::in_commit)?;
+        Ok(pruned)
+    }
+}
+
+/// There may be a lot to take away: this takes as long as it takes.
+async fn begin_unlimited(transaction: Transaction<'_>) -> Result<Transaction<'_>, AttemptFailure> {
+    transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    Ok(transaction)
+}
+
+/// Removes sessions that are held and have no run at work, with everything in them.
+async fn remove(
+    client: &impl GenericClient,
+    sessions: &[&str],
+) -> Result<PruneReport, AttemptFailure> {
+    let sessions: query::SqlValues<'_> = &[&sessions];
+    let events = "DELETE FROM events
+                  WHERE run IN (SELECT serial FROM runs WHERE session = ANY ($1))";
+    query::execute(client, events, sessions).await?;
+    let gone = async |statement| query::execute(client, statement, sessions).await;
+    Ok(PruneReport {
+        snapshots: gone("DELETE FROM snapshots WHERE session = ANY ($1)").await?,
+        runs: gone("DELETE FROM runs WHERE session = ANY ($1)").await?,
+        sessions: gone("DELETE FROM sessions WHERE id = ANY ($1)").await?,
+    })
+}

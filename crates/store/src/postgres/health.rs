@@ -1,0 +1,94 @@
+//! How much is there, and whether it is in order.
+
+use deadpool_postgres::Client;
+
+use super::{PostgresStore, failure::AttemptFailure, query, row::number};
+use crate::StoreTotals;
+
+/// The tables, for statements about all of them.
+const TABLES: &str = "sessions, records, runs, events, snapshots";
+
+/// So many complaints of one kind are told.
+const COMPLAINTS: i64 = 100;
+
+impl PostgresStore {
+    /// How much is stored. Records and events are added up, not counted.
+    pub(super) async fn try_totals(&self) -> Result<StoreTotals, AttemptFailure> {
+        let client = self.pool.client().await?;
+        let question = "
+            SELECT (SELECT coalesce(max(number), 0)::bigint FROM foxwedge_migrations) AS schema,
+                   (SELECT count(*) FROM sessions) AS sessions,
+                   (SELECT coalesce(sum(records), 0)::bigint FROM sessions) AS records,
+                   (SELECT count(*) FROM snapshots) AS snapshots,
+                   (SELECT count(*) FROM runs) AS runs,
+                   (SELECT count(*) FROM runs WHERE ended_at IS NULL) AS open,
+                   (SELECT coalesce(sum(last), 0)::bigint FROM runs) AS events,
+                   (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint
+                    FROM pg_catalog.pg_class
+                    WHERE relkind = 'r' AND relnamespace = $1::text::regnamespace) AS bytes";
+        let row = client.query_one(question, &[&self.pool.schema()]).await?;
+        Ok(StoreTotals {
+            schema: u32::try_from(number(&row, "schema")?).unwrap_or(u32::MAX),
+            sessions: number(&row, "sessions")?,
+            records: number(&row, "records")?,
+            snapshots: number(&row, "snapshots")?,
+            runs: number(&row, "runs")?,
+            open: number(&row, "open")?,
+            events: number(&row, "events")?,
+            bytes: Some(number(&row, "bytes")?),
+        })
+    }
+
+    /// Makes the space of what was deleted free for what comes.
+    pub(super) async fn try_compact(&self) -> Result<(), AttemptFailure> {
+        let client = without_timeout(self.pool.client().await?).await?;
+        Ok(client.batch_execute(&format!("VACUUM (ANALYZE) {TABLES}")).await?)
+    }
+
+    /// What does not add up. Whether an event is what it was is for its chain to say.
+    pub(super) async fn try_examine(&self) -> Result<Vec<String>, AttemptFailure> {
+        let client = without_timeout(self.pool.client().await?).await?;
+        let questions = [
+            (
+                "events that belong to no run",
+                "SELECT DISTINCT 'run number ' || run FROM events
+                 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE serial = events.run) LIMIT $1",
+            ),
+            (
+                "a log that does not end where its run says",
+                "SELECT runs.id FROM runs LEFT JOIN
+                     (SELECT run, count(*) AS count, max(seq) AS last FROM events GROUP BY run)
+                         AS log ON log.run = runs.serial
+                 WHERE coalesce(log.last, 0) <> runs.last OR coalesce(log.count, 0) <> runs.last
+                 LIMIT $1",
+            ),
+            (
+                "another number of records than its session says",
+                "SELECT sessions.id FROM sessions LEFT JOIN
+                     (SELECT session, count(*) AS count, max(ordinal) AS last
+                      FROM records GROUP BY session) AS list ON list.session = sessions.id
+                 WHERE coalesce(list.last, 0) <> sessions.records
+                    OR coalesce(list.count, 0) <> sessions.records
+                 LIMIT $1",
+            ),
+        ];
+        let mut complaints = Vec::new();
+        for (complaint, question) in questions {
+            let values: query::SqlValues<'_> = &[&COMPLAINTS];
+            for row in client.query(question, values).await? {
+                complaints.push(format!("{}: {complaint}", row.try_get::<_, String>(0)?));
+            }
+        }
+        Ok(complaints)
+    }
+}
+
+/// A connection that takes as long as it takes. It is not used again, so that the others keep
+/// their time limit.
+async fn without_timeout(
+    client: Client,
+) -> Result<deadpool_postgres::ClientWrapper, AttemptFailure> {
+    let client = Client::take(client);
+    client.batch_execute("SET statement_timeout = 0").await?;
+    Ok(client)
+}

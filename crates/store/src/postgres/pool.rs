@@ -1,0 +1,107 @@
+//! The connections.
+
+use std::{fmt, time::Duration};
+
+use deadpool_postgres::{
+    Client, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
+};
+use tokio_postgres::{Config, Socket, tls::MakeTlsConnect};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::{
+    failure::{AttemptBackoff, AttemptFailure, PostgresError},
+    migrate,
+    settings::PostgresSettings,
+    tls,
+};
+use crate::{Result, StoreError};
+
+/// How long somebody waits for a connection while all are in use.
+const POOL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What drives a lone connection.
+pub(super) type PostgresConnection =
+    tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+/// The way to the database: connections that are used again, and lone ones.
+#[derive(Clone)]
+pub(super) struct PostgresPool {
+    pool: Pool,
+    config: Config,
+    tls: MakeRustlsConnect,
+    settings: PostgresSettings,
+}
+
+impl PostgresPool {
+    /// Connects, and brings the tables up to date.
+    pub(super) async fn open(settings: PostgresSettings) -> Result<PostgresPool> {
+        let tls = tls::connector(&settings.trust)?;
+        let config = settings.config.clone();
+        let manager = Manager::from_config(
+            config.clone(),
+            tls.clone(),
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
+        );
+        let pool = Pool::builder(manager)
+            .max_size(settings.pool)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(POOL_TIMEOUT))
+            .create_timeout(config.get_connect_timeout().copied())
+            .post_create(Hook::async_fn(|client, _| {
+                Box::pin(async move {
+                    client.batch_execute(DURABLE_COMMIT_SQL).await.map_err(HookError::Backend)
+                })
+            }))
+            .build()
+            .map_err(|error| StoreError::Unavailable(error.into()))?;
+        let gate = PostgresPool { pool, config, tls, settings };
+        let mut patience = AttemptBackoff::new();
+        loop {
+            match gate.migrate().await {
+                Ok(()) => return Ok(gate),
+                Err(failure) => patience.wait_or_fail(failure).await?,
+            }
+        }
+    }
+
+    /// A connection.
+    pub(super) async fn client(&self) -> Result<Client, AttemptFailure> {
+        Ok(self.pool.get().await?)
+    }
+
+    /// A connection that nobody else uses.
+    pub(super) async fn connect_alone(
+        &self,
+    ) -> Result<(tokio_postgres::Client, PostgresConnection), PostgresError> {
+        self.config
+            .connect(self.tls.clone())
+            .await
+            .map_err(|error| PostgresError::from_driver(&error))
+    }
+
+    /// The schema.
+    pub(super) fn schema(&self) -> &str {
+        &self.settings.schema
+    }
+
+    /// Ends all connections. Whoever has one keeps it until done.
+    pub(super) fn close(&self) {
+        self.pool.close();
+    }
+
+    async fn migrate(&self) -> Result<(), AttemptFailure> {
+        let mut client = self.client().await?;
+        migrate::migrate(&mut client, self.schema()).await
+    }
+}
+
+impl fmt::Debug for PostgresPool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.settings.fmt(formatter)
+    }
+}
+
+/// What is acknowledged is on disk, even where an administrator chose otherwise for everybody.
+/// Stronger choices, which wait for other servers, too, are left alone.
+const DURABLE_COMMIT_SQL: &str = "SELECT set_config('synchronous_commit', 'on', false)
+                       WHERE current_setting('synchronous_commit') = 'off'";

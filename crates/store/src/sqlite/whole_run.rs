@@ -1,0 +1,172 @@
+//! Runs that are told from their beginning to their end at once, within a transaction.
+
+use rusqlite::{Connection, params};
+
+use super::{
+    error::{SqliteError, SqliteResult},
+    row::{signed, unsigned},
+    runs, sessions,
+    writer_thread::WriteContext,
+};
+use crate::{
+    FinalizeResult, NewRecord, NewSession, RawEvent, Result, WholeRun,
+    ordinals::{self, ExistingRecords},
+    whole_run::{self, EncodedRun},
+};
+
+/// A session that is there.
+struct SessionCounters {
+    serial: i64,
+    epoch: i64,
+    records: i64,
+}
+
+/// Where a run goes.
+struct RunPlacement {
+    session: i64,
+    epoch: i64,
+    now: u64,
+}
+
+/// Keeps runs one after the other. One that is refused has written nothing, so that it leaves the
+/// others alone.
+pub(super) fn write_runs(
+    work: &mut WriteContext<'_>,
+    all: &[EncodedRun],
+    now: u64,
+) -> SqliteResult<Vec<Result<FinalizeResult>>> {
+    let mut kept = Vec::with_capacity(all.len());
+    for ready in all {
+        kept.push(match write_run(work, ready, now) {
+            Ok(finalized) => Ok(finalized),
+            Err(SqliteError::Refused(error)) => Err(error),
+            Err(fault @ SqliteError::Engine(_)) => return Err(fault),
+        });
+    }
+    Ok(kept)
+}
+
+/// Everything is looked at before anything is written.
+fn write_run(
+    work: &mut WriteContext<'_>,
+    ready: &EncodedRun,
+    now: u64,
+) -> SqliteResult<FinalizeResult> {
+    let connection = work.connection;
+    let WholeRun { session, run, closing } = &*ready.whole;
+    let known = find_session(connection, &ready.whole)?;
+    // No session has the number 0.
+    let serial = known.as_ref().map_or(0, |known| known.serial);
+    if (run.key.is_some() || runs::exists(connection, &run.id)?)
+        && let Some(known) = runs::find_existing(connection, serial, run)?
+    {
+        return Ok(FinalizeResult::AlreadyEnded(known));
+    }
+    let epoch = known.as_ref().map_or(1, |known| known.epoch + 1);
+    let log = ready.log(unsigned(epoch), now)?;
+    let there = match &known {
+        Some(known) => sessions::find_existing_records(connection, known.serial, &closing.records)?,
+        None => ExistingRecords::default(),
+    };
+    let last = known.as_ref().map_or(0, |known| unsigned(known.records));
+    let ordinals = ordinals::assign_ordinals(last, &there, &closing.records)?;
+    let records: Vec<(u64, &NewRecord)> =
+        ordinals::new_records(last, &ordinals, &closing.records).collect();
+    // From here on nothing is refused.
+    let count = signed(records.last().map_or(last, |(ordinal, _)| *ordinal));
+    let session = match known {
+        Some(known) => update_session(connection, known.serial, epoch, count, now)?,
+        None => create_session(connection, session, epoch, count, now)?,
+    };
+    insert_run(connection, &RunPlacement { session, epoch, now }, ready, &log)?;
+    for (ordinal, record) in records {
+        sessions::insert_record(connection, session, ordinal, now, record)?;
+    }
+    let last = log.last().map_or(1, |event| event.seq);
+    work.publish(&run.id, last);
+    Ok(FinalizeResult::Recorded(ready.row(unsigned(epoch), last, now)))
+}
+
+fn find_session(
+    connection: &Connection,
+    whole: &WholeRun,
+) -> SqliteResult<Option<SessionCounters>> {
+    let mut statement = connection
+        .prepare_cached("SELECT serial, epoch, records, owner FROM sessions WHERE id = ?1")?;
+    let mut rows = statement.query([&whole.session.id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let owner: String = row.get(3)?;
+    whole_run::check_owner(whole, &owner)?;
+    Ok(Some(SessionCounters { serial: row.get(0)?, epoch: row.get(1)?, records: row.get(2)? }))
+}
+
+/// A session has one run more.
+fn update_session(
+    connection: &Connection,
+    session: i64,
+    epoch: i64,
+    records: i64,
+    now: u64,
+) -> SqliteResult<i64> {
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET epoch = ?2, records = ?3, touched = max(touched, ?4)
+             WHERE serial = ?1",
+        )?
+        .execute(params![session, epoch, records, signed(now)])?;
+    Ok(session)
+}
+
+/// A session begins with a run.
+fn create_session(
+    connection: &Connection,
+    new: &NewSession,
+    epoch: i64,
+    records: i64,
+    now: u64,
+) -> SqliteResult<i64> {
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (id, owner, title, meta, created, touched, epoch, records)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)",
+        )?
+        .execute(params![new.id, new.owner, new.title, new.meta, signed(now), epoch, records])?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// The run, with its end, and its log.
+fn insert_run(
+    connection: &Connection,
+    place: &RunPlacement,
+    ready: &EncodedRun,
+    log: &[RawEvent],
+) -> SqliteResult<()> {
+    let Some(last) = log.last() else { return Ok(()) };
+    let new = &ready.whole.run;
+    let now = place.now;
+    connection
+        .prepare_cached(
+            "INSERT INTO runs (id, session, epoch, key, started, agent, model, last, chain,
+                               holder, fence, lease_until, ended_at, ended, summary)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1, ?11, ?12, ?13, ?14)",
+        )?
+        .execute(params![
+            new.id,
+            place.session,
+            place.epoch,
+            new.key,
+            signed(new.at.unwrap_or(now)),
+            new.start.agent.as_deref(),
+            new.start.model.as_deref(),
+            signed(last.seq),
+            last.chain,
+            new.owner,
+            signed(now.saturating_add(new.ttl)),
+            signed(ready.ended_at().unwrap_or(now)),
+            ready.ended,
+            ready.summary,
+        ])?;
+    let run = connection.last_insert_rowid();
+    let events = log.iter().map(|event| (event.seq, event.body.as_str(), &event.chain));
+    runs::insert_events(connection, run, events)
+}
